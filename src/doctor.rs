@@ -8,7 +8,7 @@ mod events;
 mod terminal;
 
 use crate::attach::Wanted;
-use crate::domain::SourceState;
+use crate::domain::{SourceName, SourceState};
 use crate::report::doctor::Check;
 use crate::snapshot::{Snapshot, SourceRow};
 
@@ -16,7 +16,7 @@ pub use cluster::Cluster;
 pub use terminal::{Terminal, checks as of_terminal};
 
 /// The sources of events.
-const PLANES: [&str; 2] = ["nats", "zmq"];
+const PLANES: [SourceName; 2] = SourceName::OF_EVENTS;
 
 /// Longest text of one field.
 const LONGEST: usize = 600;
@@ -44,23 +44,24 @@ pub fn of_deployment(seen: &Seen) -> Vec<Check> {
 
 /// Returns true once every source that is wanted has worked or failed.
 pub fn is_settled(snapshot: &Snapshot, wanted: Option<&Wanted>) -> bool {
-    let answered = |name: &str| {
+    let answered = |name: &SourceName| {
         let row = row(snapshot, name);
         row.is_some_and(|row| row.state != SourceState::Connecting)
     };
-    let Some(wanted) = wanted else { return PLANES.iter().any(|plane| answered(plane)) };
+    let Some(wanted) = wanted else { return PLANES.iter().any(answered) };
     // Unreachable or refused: nothing else can follow.
-    let lost = row(snapshot, "kubernetes").is_some_and(|row| row.state == SourceState::Down);
-    let named = row(snapshot, "nats").is_some() || wanted.nats.is_some();
-    lost || answered("kubernetes")
-        && (answered("nats") || !named)
-        && (answered("zmq") || wanted.zmq.is_empty())
-        && (answered("logs") || wanted.logs.is_empty())
-        && (answered("metrics") || wanted.scrapes.is_empty())
+    let lost =
+        row(snapshot, &SourceName::Kubernetes).is_some_and(|row| row.state == SourceState::Down);
+    let named = row(snapshot, &SourceName::Nats).is_some() || wanted.nats.is_some();
+    lost || answered(&SourceName::Kubernetes)
+        && (answered(&SourceName::Nats) || !named)
+        && (answered(&SourceName::Zmq) || wanted.zmq.is_empty())
+        && (answered(&SourceName::Logs) || wanted.logs.is_empty())
+        && (answered(&SourceName::Metrics) || wanted.scrapes.is_empty())
 }
 
-fn row<'a>(snapshot: &'a Snapshot, name: &str) -> Option<&'a SourceRow> {
-    snapshot.sources.iter().find(|row| row.name == name)
+fn row<'a>(snapshot: &'a Snapshot, name: &SourceName) -> Option<&'a SourceRow> {
+    snapshot.sources.iter().find(|row| row.name == *name)
 }
 
 /// Strips control characters: messages of servers are untrusted text.

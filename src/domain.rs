@@ -13,10 +13,12 @@ mod gauge;
 mod id;
 mod kv;
 mod manifest;
+mod plane;
 mod pod_name;
 mod rollout;
 mod secret;
 mod source;
+mod source_name;
 mod steering;
 mod tree;
 mod unit;
@@ -40,6 +42,7 @@ pub use gauge::GaugeName;
 pub use id::{DpRank, InstanceId, SequenceHash, TokensHash, WorkerId, WorkerRank};
 pub use kv::{Block, ClearScope, Envelope, KvBatch, KvEvent, KvHead, KvKind, Tier};
 pub use manifest::{GraphApi, ManifestList, ManifestPart};
+pub use plane::Plane;
 pub use pod_name::short_pod_names;
 pub use rollout::RolloutStage;
 pub use secret::{SECRET_PARTS, SECRET_WORDS};
@@ -47,6 +50,7 @@ pub use source::{
     HistoryNote, Peers, RankLedger, Reason, SourceNote, SourceState, StreamLedger, Trouble,
     UNREACHED_LISTED, Unreached,
 };
+pub use source_name::SourceName;
 pub use steering::steers;
 pub use tree::{
     BlockRef, Hint, Presence, TreeAnchor, TreeDepths, TreeMatch, TreeNode, TreePlace, TreeRow,

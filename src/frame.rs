@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::domain::Timestamp;
+use crate::domain::{SourceName, Timestamp};
 
 /// Raw input with its origin and the time of its arrival.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -160,7 +160,7 @@ pub enum Origin {
     /// A source's report of its state.
     Health {
         /// The source.
-        source: Arc<str>,
+        source: SourceName,
     },
 }
 

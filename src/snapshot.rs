@@ -48,7 +48,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use crate::domain::{Grade, Severity};
-use crate::domain::{SourceState, Timestamp};
+use crate::domain::{SourceName, SourceState, Timestamp};
 
 /// Everything a front end may show, at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -139,7 +139,7 @@ impl Snapshot {
     /// a deployment that is idle from one that publishes over ZMQ (`EVENTS_BY_ZMQ` of `dynamo::plane`).
     pub fn is_silent_on_nats(&self) -> bool {
         let others = ["zmq", "etcd", "discovery", "kubernetes", "simulator"];
-        let nats = |row: &SourceRow| row.name == "nats" && row.state == SourceState::Live;
+        let nats = |row: &SourceRow| row.name == SourceName::Nats && row.state == SourceState::Live;
         self.at.since(self.since).as_secs() >= SILENCE
             && self.sources.iter().any(nats)
             && !self.sources.iter().any(|row| others.contains(&row.name.as_str()))

@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 
-use crate::domain::{SourceNote, SourceState};
+use crate::domain::{SourceName, SourceNote, SourceState};
 use crate::frame::{Frame, Origin};
 use crate::wire::health;
 
@@ -117,7 +117,7 @@ impl Emitter {
     /// Passes on what a source says of itself, as a frame. Without room it is left out and not counted as a loss:
     /// a source says the same again within seconds.
     pub fn note(&self, note: &SourceNote) -> bool {
-        let origin = Origin::Health { source: Arc::clone(&note.source) };
+        let origin = Origin::Health { source: note.source.clone() };
         self.offer(Frame::new(note.at, origin, health::encode(note))) != Offer::Unheard
     }
 
@@ -189,7 +189,7 @@ pub enum Desired {
 #[derive(Debug)]
 pub struct SourceHandle {
     /// Its name, as in its notes.
-    pub name: Arc<str>,
+    pub name: SourceName,
     /// Tells it what to do.
     pub desired: watch::Sender<Desired>,
     /// Its state, for those who must wait until it has unsubscribed.

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use kvtop::domain::{
-    Block, ClearScope, DpRank, SequenceHash, SourceNote, SourceState, Tier, Timestamp, TokensHash,
-    TreeNode, WorkerId, WorkerRank,
+    Block, ClearScope, DpRank, SequenceHash, SourceName, SourceNote, SourceState, Tier, Timestamp,
+    TokensHash, TreeNode, WorkerId, WorkerRank,
 };
 use kvtop::engine::{Engine, EngineOptions};
 use kvtop::frame::{Frame, Origin};
@@ -280,7 +280,7 @@ fn escape_sequences_in_names_and_reasons_never_reach_a_picture() {
     let everything = format!("{snapshot:?}");
     assert!(!everything.contains("u{1b}"), "{everything}");
     assert_eq!(snapshot.router.routers, ["frontend"]);
-    assert!(snapshot.sources.iter().any(|row| row.name == "bad" && row.why == "why"));
+    assert!(snapshot.sources.iter().any(|row| row.name.as_str() == "bad" && row.why == "why"));
     assert!(!kvtop::report::text(&snapshot).contains('\u{1b}'));
 }
 
@@ -397,7 +397,7 @@ fn lower_tiers_are_kept_apart_and_do_not_count_as_cached() {
 
 #[test]
 fn what_a_source_says_of_itself_is_shown_with_its_reason() {
-    let down = SourceNote::new("nats", SourceState::Down, "no route to host", AT);
+    let down = SourceNote::new(SourceName::Nats, SourceState::Down, "no route to host", AT);
     let counts = SourceNote { dropped: 12, drops_uncounted: 1, interruptions: 2, ..down };
     let note = SourceNote { retry_ms: Some(4000), ..counts };
     let origin = Origin::Health { source: "nats".into() };

@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use kvtop::domain::SourceState;
+use kvtop::domain::{SourceName, SourceState};
 use kvtop::source::forward::{Destination, Forward, Forwarder, PodPort, destination};
 use kvtop::source::metrics::{MetricsLimits, ScrapeTarget, spawn_with};
 use kvtop::source::reach::{self, Reach};
@@ -83,7 +83,7 @@ async fn a_port_of_the_loopback_leads_to_a_ready_pod_of_the_service_and_is_liste
     let open = until_open(&it.forwarder, 1).await;
     assert_eq!(open, [Forward { pod: pod(POD), local: Some(listening.local) }]);
     let note = it.delivered.until_noted(&format!("{POD}:4222 on {}", listening.local)).await;
-    assert_eq!((&*note.source, note.state), ("port-forward", SourceState::Live));
+    assert_eq!((&note.source, note.state), (&SourceName::PortForward, SourceState::Live));
 
     assert!(get(listening.local).await.ends_with("hello\n"));
 

@@ -1,7 +1,7 @@
 //! What became of numbered messages: holes forbid `OK`, late messages close them, streams that say that all came
 //! are believed as far as the frames agree.
 
-use kvtop::domain::{HistoryNote, SourceNote, SourceState, StreamLedger, Timestamp};
+use kvtop::domain::{HistoryNote, SourceName, SourceNote, SourceState, StreamLedger, Timestamp};
 use kvtop::frame::{Body, Frame, Origin};
 use kvtop::report::check::Status;
 use kvtop::snapshot::{CheckVerdict, Snapshot};
@@ -138,7 +138,7 @@ fn with_ledger(all: &[Frame], lost: u64) -> Vec<Frame> {
         };
         let note = SourceNote {
             history: Some(history),
-            ..SourceNote::new("nats", SourceState::Live, "", at)
+            ..SourceNote::new(SourceName::Nats, SourceState::Live, "", at)
         };
         Frame::new(at, Origin::Health { source: "nats".into() }, health::encode(&note))
     };
@@ -199,8 +199,10 @@ fn while_history_is_read_no_worker_is_healthy_and_no_count_is_0() {
         ledger: None,
     };
     let at = whole.last().unwrap().at;
-    let note =
-        SourceNote { history: Some(history), ..SourceNote::new("nats", SourceState::Live, "", at) };
+    let note = SourceNote {
+        history: Some(history),
+        ..SourceNote::new(SourceName::Nats, SourceState::Live, "", at)
+    };
     let note = Frame::new(at, Origin::Health { source: "nats".into() }, health::encode(&note));
     let file = scratch().join("behind.frames");
     let mut text = "{\"kvtop_frames\":1}\n".to_owned();

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use proptest::prelude::*;
 
 use crate::support::{captures, frames, scratch};
-use kvtop::domain::Timestamp;
+use kvtop::domain::{SourceName, Timestamp};
 use kvtop::frame::{Body, Frame, KubeChange, Origin};
 use kvtop::record::{Header, RecordError, RecordWriter, Recording, decode, encode};
 
@@ -59,7 +59,7 @@ fn frame() -> impl Strategy<Value = Frame> {
         (texts(), any::<bool>()).prop_map(|(key, put)| Origin::Etcd { key, put }),
         (texts(), any::<bool>()).prop_map(|(key, put)| Origin::File { key, put }),
         texts().prop_map(|url| Origin::Indexer { url }),
-        texts().prop_map(|source| Origin::Health { source }),
+        texts().prop_map(|source| Origin::Health { source: SourceName::from(&*source) }),
     ];
     let bytes = || prop::collection::vec(any::<u8>(), 0..40).prop_map(Bytes::from);
     let body = prop_oneof![

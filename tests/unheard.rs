@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kvtop::domain::{SourceNote, SourceState, Timestamp};
+use kvtop::domain::{SourceName, SourceNote, SourceState, Timestamp};
 use kvtop::frame::{Frame, KubeChange, Origin};
 use kvtop::record::{Header, RecordWriter};
 use kvtop::wire::health;
@@ -85,7 +85,7 @@ fn a_router_whose_log_is_followed_and_empty_is_not_said_to_be_unread() {
     .unwrap();
     let at = Timestamp(1_795_224_204_000_000);
     let shown = |why: &str| {
-        let note = SourceNote::new("logs", SourceState::Live, why, at);
+        let note = SourceNote::new(SourceName::Logs, SourceState::Live, why, at);
         let listed = || Origin::Kube { kind: "Pod".into(), change: KubeChange::Listed };
         let items = pods["items"].as_array().unwrap();
         let mut all: Vec<Frame> =

@@ -18,8 +18,8 @@ use super::objectives::Objectives;
 use super::thresholds::Thresholds;
 use crate::diagnose::phrase::{Phrase, phrase};
 use crate::domain::{
-    Backend, DpRank, Peers, RegistrationRefused, Releases, Timestamp, Trouble, Unreached, WorkerId,
-    WorkerRank,
+    Backend, DpRank, Peers, Plane, RegistrationRefused, Releases, SourceName, Timestamp, Trouble,
+    Unreached, WorkerId, WorkerRank,
 };
 use crate::model::{Heard, InFlight, Percentiles, RouterTally, SizeByStores, Tally};
 
@@ -282,8 +282,8 @@ pub struct TreeEvidence {
 /// The event plane.
 #[derive(Clone, Debug, Default)]
 pub struct PlaneEvidence {
-    /// JetStream, NATS core or ZMQ, once an event was seen.
-    pub name: Option<Arc<str>>,
+    /// The plane that KV events came by; none before the first.
+    pub name: Option<Plane>,
     /// Sources of events and of discovery records that do not deliver.
     pub down: Vec<DownSource>,
     /// The first source of events that is down, if no source of events delivers; none while one does, or none
@@ -296,7 +296,7 @@ pub struct PlaneEvidence {
     /// Where discovery records say that KV events are published.
     pub advertised: Vec<AdvertisedPlane>,
     /// Sources of events that are open.
-    pub open: Vec<Arc<str>>,
+    pub open: Vec<SourceName>,
     /// Frames that kvtop itself lost, at least.
     pub dropped: u64,
     /// Reasons for which KV events could not be read, with counts.
@@ -314,8 +314,8 @@ pub struct PlaneEvidence {
 /// A source that does not deliver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DownSource {
-    /// Its name, such as `nats`.
-    pub source: Arc<str>,
+    /// Its name.
+    pub source: SourceName,
     /// The reason, in its own words.
     pub why: Arc<str>,
     /// The kinds of trouble behind the reason.
@@ -346,10 +346,8 @@ pub struct Unheard {
 /// A way by which discovery records say that KV events go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdvertisedPlane {
-    /// NATS core or ZMQ.
-    pub name: &'static str,
-    /// The source that would hear it.
-    pub source: &'static str,
+    /// How they travel.
+    pub plane: Plane,
     /// Publishers.
     pub publishers: u64,
     /// The first address or subject.

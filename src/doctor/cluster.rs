@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Seen, row};
-use crate::domain::{Role, SourceState, Trouble};
+use crate::domain::{Role, SourceName, SourceState, Trouble};
 use crate::report::doctor::{Check, Verdict};
 use crate::snapshot::PodRow;
 use crate::source::kube::{Refusal, Right, Standing};
@@ -138,7 +138,7 @@ fn unasked(seen: &Seen, all: &[Right], home: &str) -> Vec<Check> {
 /// Returns the checks of port-forwards: the permission to open them, and to find their pods.
 fn forwarding(seen: &Seen, home: &str) -> Vec<Check> {
     let name = "create on pods/portforward";
-    let Some(row) = row(&seen.snapshot, "port-forward") else {
+    let Some(row) = row(&seen.snapshot, &SourceName::PortForward) else {
         return vec![Check::new(RIGHTS, name, Verdict::Unknown, "not checked: not needed")];
     };
     let mut checks = Vec::new();
@@ -208,7 +208,7 @@ fn deployment(cluster: &Cluster, seen: &Seen) -> Vec<Check> {
     checks.push(if pods.is_empty() && hidden {
         Check::new(DEPLOYMENT, name, Verdict::Unknown, "no permission to list pods")
     } else if pods.is_empty() {
-        let source = row(&seen.snapshot, "kubernetes");
+        let source = row(&seen.snapshot, &SourceName::Kubernetes);
         let named = source.filter(|row| row.troubles.contains(&Trouble::NoDeployment));
         let none = format!("none in namespace {}", cluster.namespace);
         let why = named.map_or(none.as_str(), |row| &row.why);

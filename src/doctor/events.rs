@@ -1,7 +1,7 @@
 //! Checks of the sources: events, logs and metrics arrive, and none are missing.
 
 use super::{PLANES, Seen, row};
-use crate::domain::{RankLedger, SourceState, thousands};
+use crate::domain::{RankLedger, SourceName, SourceState, thousands};
 use crate::dynamo::plane::EVENTS_BY_ZMQ;
 use crate::report::doctor::{Check, Verdict};
 use crate::snapshot::{Snapshot, SourceRow, StreamRow};
@@ -19,13 +19,17 @@ pub(super) fn checks(seen: &Seen) -> Vec<Check> {
     checks.extend(planes);
     checks.extend(seen.snapshot.ledger.streams.iter().map(of_stream));
     checks.extend(numbers(&seen.snapshot));
-    let records = ["etcd", "discovery"].into_iter();
-    checks.extend(records.filter_map(|name| row(&seen.snapshot, name)).map(of_plane));
+    let records = [SourceName::Etcd, SourceName::Discovery].into_iter();
+    checks.extend(records.filter_map(|name| row(&seen.snapshot, &name)).map(of_plane));
     checks.extend(ignored(&seen.snapshot));
     // Without Kubernetes there are neither.
     if let Some(wanted) = &seen.wanted {
-        checks.push(of_pods(row(&seen.snapshot, "logs"), "logs", wanted.logs.len()));
-        checks.push(of_pods(row(&seen.snapshot, "metrics"), "metrics", wanted.scrapes.len()));
+        checks.push(of_pods(row(&seen.snapshot, &SourceName::Logs), "logs", wanted.logs.len()));
+        checks.push(of_pods(
+            row(&seen.snapshot, &SourceName::Metrics),
+            "metrics",
+            wanted.scrapes.len(),
+        ));
     }
     checks
 }
@@ -87,8 +91,11 @@ fn plane(seen: &Seen) -> Check {
 
 /// Returns true when nothing but NATS was asked for events, or where they go.
 fn listens_to_nats_alone(seen: &Seen) -> bool {
-    let there = |name: &str| row(&seen.snapshot, name).is_some();
-    there("nats") && !["zmq", "etcd", "discovery", "kubernetes"].into_iter().any(there)
+    let there = |name: SourceName| row(&seen.snapshot, &name).is_some();
+    there(SourceName::Nats)
+        && ![SourceName::Zmq, SourceName::Etcd, SourceName::Discovery, SourceName::Kubernetes]
+            .into_iter()
+            .any(there)
 }
 
 fn of_plane(row: &SourceRow) -> Check {

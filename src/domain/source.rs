@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::Timestamp;
+use super::{SourceName, Timestamp};
 
 /// The state of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -144,8 +144,8 @@ pub struct Unreached {
 /// A source's report of its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceNote {
-    /// The source, such as `nats`.
-    pub source: Arc<str>,
+    /// The source.
+    pub source: SourceName,
     /// Its state.
     pub state: SourceState,
     /// Why, for people; empty when there is nothing to say.
@@ -176,10 +176,15 @@ pub struct SourceNote {
 
 impl SourceNote {
     /// Returns a note that says no more than how a source is doing, and why.
-    pub fn new(source: &str, state: SourceState, why: impl Into<Reason>, at: Timestamp) -> Self {
+    pub fn new(
+        source: SourceName,
+        state: SourceState,
+        why: impl Into<Reason>,
+        at: Timestamp,
+    ) -> Self {
         let Reason { text, troubles } = why.into();
         Self {
-            source: source.into(),
+            source,
             state,
             why: text,
             troubles,

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::Learner;
-use crate::domain::{ConfigMap, ConfigMaps, Fact, Timestamp};
+use crate::domain::{ConfigMap, ConfigMaps, Fact, SourceName, Timestamp};
 use crate::frame::{Frame, Origin};
 use crate::wire::{self, Facts, Reject};
 
@@ -63,7 +63,7 @@ impl Learner<'_> {
     }
 
     /// Notes what a `ConfigMap` sets, and learns anew what takes variables from it.
-    pub(super) fn config_map(&mut self, map: &ConfigMap, at: Timestamp, source: &Arc<str>) {
+    pub(super) fn config_map(&mut self, map: &ConfigMap, at: Timestamp, source: &SourceName) {
         if !self.known.shown.maps.set(map) {
             return;
         }

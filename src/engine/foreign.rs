@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::journal::Head;
 use super::origin::NAME_LIMIT;
 use super::{Fleet, Learner};
-use crate::domain::{Subject, WorkerId};
+use crate::domain::{SourceName, Subject, WorkerId};
 use crate::dynamo::plane;
 use crate::frame::{Body, Frame, Origin};
 use crate::model::Cluster;
@@ -131,7 +131,7 @@ impl Foreign {
 impl Learner<'_> {
     /// Returns true for a frame of a Dynamo namespace that none of the deployments looked at uses, and
     /// counts it.
-    pub(super) fn is_foreign(&mut self, frame: &Frame, source: &Arc<str>) -> bool {
+    pub(super) fn is_foreign(&mut self, frame: &Frame, source: &SourceName) -> bool {
         self.refresh_foreign();
         let generation = self.known.fleet.foreign.generation;
         let lane = self.pending.lanes.of(frame);
@@ -167,7 +167,7 @@ impl Learner<'_> {
         );
     }
 
-    fn note_foreign(&mut self, home: &Home<'_>, frame: &Frame, source: &Arc<str>) {
+    fn note_foreign(&mut self, home: &Home<'_>, frame: &Frame, source: &SourceName) {
         let name: &str = match home {
             Home::Named(name) => name,
             Home::Slug(name) => name,

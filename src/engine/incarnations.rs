@@ -4,16 +4,13 @@
 //! the worker is gone, anybody.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use super::journal::Head;
+use super::kv::kv_source;
 use super::{Knowledge, Learner};
-use crate::domain::{Pod, SourceState, Timestamp, WorkerId};
+use crate::domain::{Pod, SourceName, SourceState, Timestamp, WorkerId};
 use crate::model::{WorkerRecord, pod_worker_id};
 use crate::snapshot::{EventKind, Gravity};
-
-/// Sources that tell which workers there are, and follow it.
-const DISCOVERIES: [&str; 3] = ["kubernetes", "etcd", "discovery"];
 
 impl Learner<'_> {
     /// Notes when the container of a worker's pod started.
@@ -58,7 +55,7 @@ impl Learner<'_> {
     }
 
     /// Notes that a router said at `at` that it removed `worker`.
-    pub(super) fn departed(&mut self, worker: WorkerId, at: Timestamp, source: &Arc<str>) {
+    pub(super) fn departed(&mut self, worker: WorkerId, at: Timestamp, source: &SourceName) {
         self.begins(worker, at, false);
         let Some(record) = self.known.fleet.workers.worker(worker) else { return };
         let registered = record.joined.is_some() && !record.gone;
@@ -102,14 +99,14 @@ impl Learner<'_> {
             }
         }
         for (worker, at, present) in changes {
-            self.presence(worker, present, at, &Arc::from("discovery"));
+            self.presence(worker, present, at, &SourceName::Discovery);
         }
     }
 
     /// Writes into the journal that a worker started anew.
     pub(super) fn describe_restart(&mut self, worker: WorkerId, who: &str, at: Timestamp) {
         let (kind, gravity) = (EventKind::Worker, Gravity::Notice);
-        let source = Arc::from("events");
+        let source = kv_source(self.known.streams.deployment.plane);
         let (orphan, worker, class) = (false, Some(worker), "");
         let head = Head { at, who, kind, gravity, source: &source, orphan, worker, class };
         self.known
@@ -124,7 +121,7 @@ impl Knowledge {
     pub(super) fn follows_discovery(&self) -> bool {
         let live = self.streams.sources.all().any(|(name, record)| {
             let state = record.note.as_ref().map(|note| note.state);
-            DISCOVERIES.contains(&name.as_ref()) && state == Some(SourceState::Live)
+            name.lists_workers() && state == Some(SourceState::Live)
         });
         let shown = || self.fleet.workers.workers().iter().any(|record| self.shown.has_pod(record));
         live && (self.fleet.workers.members() > 0 || shown())

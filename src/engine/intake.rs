@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::origin::{NAME_LIMIT, carries_kv, clean, home, is_clean, sample_of, source_name};
 use super::{Learner, MINUTE, picture};
-use crate::domain::{Fact, Subject, Timestamp, VersionSign};
+use crate::domain::{Fact, Plane, SourceName, Subject, Timestamp, VersionSign};
 use crate::dynamo::plane;
 use crate::frame::{Body, Frame, Origin};
 use crate::mirror::{Mirror, Semantics};
@@ -169,7 +169,7 @@ impl Learner<'_> {
     }
 
     /// Learns what a frame says besides KV events. A worker that leaves does so after its events.
-    fn learn_all(&mut self, at: Timestamp, source: &Arc<str>) {
+    fn learn_all(&mut self, at: Timestamp, source: &SourceName) {
         let mut facts = std::mem::take(&mut self.pending.facts.other);
         if let [fact @ Fact::Envelope { .. }] = facts.as_slice() {
             // Most frames are a message of the event plane, and tell nothing but its number besides.
@@ -192,14 +192,14 @@ impl Learner<'_> {
         self.refresh_foreign();
     }
 
-    pub(super) fn note_reject(&mut self, frame: &Frame, why: &str, source: &Arc<str>) {
+    pub(super) fn note_reject(&mut self, frame: &Frame, why: &str, source: &SourceName) {
         if carries_kv(&frame.origin) {
             self.router_counts(frame.happened()).unreadable += 1;
         }
         self.note_odd(frame, why, source);
     }
 
-    fn note_odd(&mut self, frame: &Frame, why: &str, source: &Arc<str>) {
+    fn note_odd(&mut self, frame: &Frame, why: &str, source: &SourceName) {
         if let Some(record) = self.known.streams.sources.record(source) {
             record.rejects += 1;
         }
@@ -218,7 +218,7 @@ impl Learner<'_> {
     }
 
     /// Notes where a frame came from and returns the name of its source.
-    fn note_origin(&mut self, frame: &Frame) -> Arc<str> {
+    fn note_origin(&mut self, frame: &Frame) -> SourceName {
         let name = source_name(&frame.origin);
         match &frame.origin {
             Origin::Log { pod, .. } => {
@@ -265,7 +265,7 @@ impl Learner<'_> {
     }
 
     /// Counts a frame of a lane. Returns the name of its source.
-    fn count_on_lane(&mut self, frame: &Frame) -> Option<Arc<str>> {
+    fn count_on_lane(&mut self, frame: &Frame) -> Option<SourceName> {
         let lane = self.pending.lanes.of(frame)?;
         lane.count(frame.at);
         let accounts = &mut self.known.streams.accounts;
@@ -273,16 +273,16 @@ impl Learner<'_> {
             Some(place) => accounts.arrived_at(place),
             None => lane.account = accounts.arrived(&frame.origin),
         }
-        Some(Arc::clone(&lane.source))
+        Some(lane.source.clone())
     }
 
     fn note_kv_origin(&mut self, frame: &Frame) {
         let carrier = match (&frame.origin, self.pending.facts.shape) {
-            (Origin::Zmq { .. }, _) => "ZMQ",
+            (Origin::Zmq { .. }, _) => Plane::Zmq,
             (Origin::Nats { subject, .. }, _) if subject.starts_with(plane::SUBJECT_START) => {
-                "NATS core"
+                Plane::NatsCore
             }
-            _ => "JetStream",
+            _ => Plane::JetStream,
         };
         self.known.streams.deployment.plane = Some(carrier);
         let Some(shape) = self.pending.facts.shape else { return };

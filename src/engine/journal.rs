@@ -1,10 +1,9 @@
 //! What happened last, for people. A run of the same within a second is one entry.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use super::kept::Kept;
-use crate::domain::{Tier, Timestamp, WorkerId};
+use crate::domain::{SourceName, Tier, Timestamp, WorkerId};
 use crate::frame::Frame;
 use crate::snapshot::{EventKind, EventRow, Gravity};
 
@@ -85,7 +84,7 @@ pub(super) struct KvEntry<'a> {
     pub(super) worker: WorkerId,
     pub(super) class: KvClass,
     pub(super) gravity: Gravity,
-    pub(super) source: &'a Arc<str>,
+    pub(super) source: &'a SourceName,
     pub(super) frame: Option<&'a Frame>,
 }
 
@@ -96,7 +95,7 @@ pub(super) struct Head<'a> {
     pub(super) who: &'a str,
     pub(super) kind: EventKind,
     pub(super) gravity: Gravity,
-    pub(super) source: &'a Arc<str>,
+    pub(super) source: &'a SourceName,
     /// True for blocks that a router refuses, or would, because it does not know them.
     pub(super) orphan: bool,
     /// The worker that it is about; none for what is about none, or not known to be.
@@ -178,7 +177,7 @@ impl Journal {
             kind: head.kind,
             text,
             gravity: head.gravity,
-            source: Arc::clone(head.source),
+            source: head.source.clone(),
             repeats: 0,
             orphan: head.orphan,
         });
@@ -188,12 +187,12 @@ impl Journal {
         self.next += 1;
     }
 
-    pub(super) fn reject(&mut self, at: Timestamp, source: &Arc<str>, frame: &Frame, why: &str) {
+    pub(super) fn reject(&mut self, at: Timestamp, source: &SourceName, frame: &Frame, why: &str) {
         let gravity = Gravity::Notice;
         // Each reason comes once.
         let head = Head {
             at,
-            who: source,
+            who: source.as_str(),
             kind: EventKind::Reject,
             gravity,
             source,
@@ -227,7 +226,7 @@ mod tests {
     #[test]
     fn events_of_a_rank_fold_within_a_second_whoever_comes_between() {
         let mut journal = Journal::default();
-        let source: Arc<str> = "nats".into();
+        let source = SourceName::Nats;
         for step in 0..3_000_u64 {
             let rank = usize::try_from(step % 100).unwrap();
             let entry = KvEntry {

@@ -13,7 +13,7 @@ use super::journal::Journal;
 use super::ledger::Accounts;
 use super::meters::Meters;
 use super::warm_up::WarmUp;
-use crate::domain::{Timestamp, WorkerId, WorkerRank};
+use crate::domain::{Plane, Timestamp, WorkerId, WorkerRank};
 use crate::mirror::{Mirror, Semantics};
 use crate::model::{
     CachedTokens, Channels, Claims, Cluster, Decisions, KnownMaps, Lacks, Latencies, Loads,
@@ -101,7 +101,7 @@ pub(super) struct Fleet {
 }
 
 /// A sign of KV events that was noted: their form, the plane, and the changes of all signs until then.
-pub(super) type EventSign = (Shape, &'static str, u64);
+pub(super) type EventSign = (Shape, Plane, u64);
 
 impl Fleet {
     /// Returns the short name of a rank: `w0`, or `w0/1` where the rank is not the only one.
@@ -231,7 +231,7 @@ pub(super) struct Times {
 pub(super) struct Deployed {
     pub(super) namespace: Option<Arc<str>>,
     pub(super) shape: Option<Shape>,
-    pub(super) plane: Option<&'static str>,
+    pub(super) plane: Option<Plane>,
     /// True when events of two families of versions were seen.
     pub(super) mixed: bool,
 }

@@ -1,14 +1,13 @@
 //! KV events: through the mirror, into the counters, the series and the journal.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::journal::{Journal, KvClass, KvEntry};
 use super::known::{Index, Routing};
 use super::{Fleet, Knowledge, Learner, MIRROR_BUDGET};
 use crate::domain::{
-    ClearScope, Counters, KvBatch, KvEvent, KvHead, KvKind, RankLedger, SequenceHash, Tier,
-    Timestamp, WorkerId,
+    ClearScope, Counters, KvBatch, KvEvent, KvHead, KvKind, Plane, RankLedger, SequenceHash,
+    SourceName, Tier, Timestamp, WorkerId,
 };
 use crate::frame::Frame;
 use crate::mirror::Outcome;
@@ -95,7 +94,7 @@ impl Learner<'_> {
         let whole_history =
             self.known.streams.history.is_whole() && self.known.streams.history.lost == 0;
         // On 0.9 numbers repeat, so that a first one proves nothing.
-        let ids_prove = self.known.streams.deployment.plane != Some("JetStream");
+        let ids_prove = self.known.streams.deployment.plane != Some(Plane::JetStream);
         let upstream = self.known.streams.ids_are_upstream();
         let mut found = Vec::new();
         let workers = self.known.fleet.workers.ranks_mut();
@@ -293,7 +292,7 @@ fn follow_prefixes(
 fn describe(
     fleet: &Fleet,
     journal: &mut Journal,
-    plane: Option<&'static str>,
+    plane: Option<Plane>,
     frame: Option<&Frame>,
     index: usize,
     event: &KvEvent,
@@ -313,7 +312,7 @@ fn describe(
     };
     let source = kv_source(plane);
     let (at, worker) = (event.at, event.rank.worker);
-    let entry = KvEntry { at, rank: index, worker, class, gravity, source, frame };
+    let entry = KvEntry { at, rank: index, worker, class, gravity, source: &source, frame };
     journal.add_kv(&entry, || {
         let excuse = match rank {
             Some(rank) if rank.complete => "not in tree",
@@ -371,11 +370,9 @@ fn short(hash: SequenceHash) -> String {
     format!("{:08x}", hash.0 >> 32)
 }
 
-/// Returns the name of the source that KV events come from.
-fn kv_source(plane: Option<&'static str>) -> &'static Arc<str> {
-    use std::sync::LazyLock;
-    static NAMES: LazyLock<[Arc<str>; 2]> = LazyLock::new(|| ["nats".into(), "zmq".into()]);
-    &NAMES[usize::from(plane == Some("ZMQ"))]
+/// Returns the source that KV events come from.
+pub(super) fn kv_source(plane: Option<Plane>) -> SourceName {
+    plane.map_or(SourceName::Nats, Plane::source)
 }
 
 pub(super) fn copy_event(event: &KvEvent, from: &KvBatch, to: &mut KvBatch) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::domain::Timestamp;
+use crate::domain::{SourceName, Timestamp};
 use crate::frame::{Frame, Origin};
 
 /// Subjects that are remembered: a deployment has one for KV events, and few others.
@@ -14,8 +14,8 @@ pub(super) struct Lane {
     subject: Arc<str>,
     /// The stream, for messages that were read back from one.
     stream: Option<Arc<str>>,
-    /// The name of the source.
-    pub(super) source: Arc<str>,
+    /// The source.
+    pub(super) source: SourceName,
     /// The generation of names by which its Dynamo namespace is one of those looked at.
     pub(super) ours: Option<u64>,
     /// The position of its stream in the ledger, once it has one.
@@ -69,7 +69,7 @@ impl Lane {
 /// Frames of one lane that were not counted anywhere yet.
 #[derive(Debug)]
 pub(super) struct Counted<'a> {
-    pub(super) source: &'a Arc<str>,
+    pub(super) source: &'a SourceName,
     pub(super) frames: u32,
     pub(super) first: Timestamp,
     pub(super) last: Timestamp,
@@ -86,10 +86,10 @@ impl Lanes {
     }
 
     /// Remembers the subject of `frame`, whose names are fit for a terminal.
-    pub(super) fn open(&mut self, frame: &Frame, source: &Arc<str>) {
+    pub(super) fn open(&mut self, frame: &Frame, source: &SourceName) {
         let Some((subject, stream)) = key(&frame.origin) else { return };
         let (subject, stream) = (Arc::clone(subject), stream.cloned());
-        let source = Arc::clone(source);
+        let source = source.clone();
         let span = (Timestamp::default(), Timestamp::default());
         let lane = Lane { subject, stream, source, ours: None, account: None, frames: 0, span };
         self.lanes.push(lane);

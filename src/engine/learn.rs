@@ -13,8 +13,8 @@ use super::journal::Head;
 use super::lanes::Lanes;
 use crate::domain::{
     ActiveLoad, ClaimOf, ClaimValue, ClaimWhat, Decision, Envelope, Fact, GaugeName, HitRate,
-    KvKind, LogWarning, Membership, Overlap, RequestEvent, RequestPhase, SourceNote, SourceState,
-    Subject, Timestamp, WarningKind, WorkerId, WorkerRank,
+    KvKind, LogWarning, Membership, Overlap, RequestEvent, RequestPhase, SourceName, SourceNote,
+    SourceState, Subject, Timestamp, WarningKind, WorkerId, WorkerRank,
 };
 use crate::dynamo::plane;
 use crate::frame::Frame;
@@ -63,7 +63,7 @@ pub(super) struct Pending {
 }
 
 impl Learner<'_> {
-    pub(super) fn learn(&mut self, fact: &Fact, at: Timestamp, source: &Arc<str>) {
+    pub(super) fn learn(&mut self, fact: &Fact, at: Timestamp, source: &SourceName) {
         match fact {
             Fact::Envelope { topic, envelope, .. } => self.envelope(topic, *envelope, at, source),
             Fact::Load(load) => self.load(load, at, source),
@@ -124,7 +124,7 @@ impl Learner<'_> {
         topic: &'static str,
         envelope: Envelope,
         at: Timestamp,
-        source: &Arc<str>,
+        source: &SourceName,
     ) {
         let events = topic == plane::KV_EVENTS;
         let first = self.pending.facts.kv.events().get(self.pending.frame_from).filter(|_| events);
@@ -158,7 +158,7 @@ impl Learner<'_> {
         }
         let head = Head {
             at,
-            who: source,
+            who: source.as_str(),
             kind: EventKind::Source,
             gravity: Gravity::Bad,
             source,
@@ -172,7 +172,7 @@ impl Learner<'_> {
             .add(head, self.frame, || format!("{missing} messages of {topic} are missing"));
     }
 
-    fn load(&mut self, load: &ActiveLoad, at: Timestamp, source: &Arc<str>) {
+    fn load(&mut self, load: &ActiveLoad, at: Timestamp, source: &SourceName) {
         // Workers and routers share the subject. A worker publishes under its own id up to 1.2, and
         // names its used blocks from 1.1.
         let own = load.publisher == load.rank.worker.0 && load.active_prefill_tokens.is_none();
@@ -186,7 +186,7 @@ impl Learner<'_> {
         if let (Some(decode_blocks), Some(prefill_tokens)) =
             (load.active_decode_blocks, load.active_prefill_tokens)
         {
-            let scraped = source.as_ref() == "metrics";
+            let scraped = *source == SourceName::Metrics;
             let value = RouterLoad { decode_blocks, prefill_tokens, scraped };
             let source = if scraped {
                 "metrics of a frontend".into()
@@ -234,7 +234,7 @@ impl Learner<'_> {
         }
     }
 
-    fn decision(&mut self, decision: &Decision, at: Timestamp, source: &Arc<str>) {
+    fn decision(&mut self, decision: &Decision, at: Timestamp, source: &SourceName) {
         if let Some(pod) = self.known.routing.router.pod(&decision.router) {
             pod.routes = true;
             pod.routed += u64::from(!decision.forwarded);
@@ -311,7 +311,7 @@ impl Learner<'_> {
         decision: &Decision,
         rank: WorkerRank,
         at: Timestamp,
-        source: &Arc<str>,
+        source: &SourceName,
     ) {
         let (kind, gravity) = (EventKind::Route, Gravity::Normal);
         let head = Head {
@@ -400,7 +400,7 @@ impl Learner<'_> {
         held >= WARM_ON_RANK || held + waiting() >= WARM_ON_RANK
     }
 
-    fn warning(&mut self, warning: &LogWarning, at: Timestamp, source: &Arc<str>) {
+    fn warning(&mut self, warning: &LogWarning, at: Timestamp, source: &SourceName) {
         let lack = self.lack(warning, at);
         let missed = lack.is_some();
         let refusals = self.known.routing.router.warn(warning, lack, at);
@@ -476,7 +476,7 @@ impl Learner<'_> {
         }
     }
 
-    fn membership(&mut self, membership: &Membership, at: Timestamp, source: &Arc<str>) {
+    fn membership(&mut self, membership: &Membership, at: Timestamp, source: &SourceName) {
         if self.known.streams.deployment.namespace.is_none() && !membership.namespace.is_empty() {
             self.known.streams.deployment.namespace = Some(Arc::clone(&membership.namespace));
         }
@@ -540,7 +540,7 @@ impl Learner<'_> {
             self.known.streams.history.note(&history.stream, history.first_seq <= 1 && !gone);
         }
         self.account(note);
-        let name = Arc::clone(&note.source);
+        let name = note.source.clone();
         let Some(record) = self.known.streams.sources.record(&name) else { return };
         let news = record.say(note);
         let short = note.peers.is_some_and(|peers| peers.reached < peers.wanted);
@@ -556,7 +556,7 @@ impl Learner<'_> {
         let kind = EventKind::Source;
         let head = Head {
             at: note.at,
-            who: &name,
+            who: name.as_str(),
             kind,
             gravity,
             source: &name,

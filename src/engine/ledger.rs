@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Fleet, Learner, Streams};
-use crate::domain::{SourceNote, StreamLedger, Timestamp, WorkerRank};
+use crate::domain::{Plane, SourceName, SourceNote, StreamLedger, Timestamp, WorkerRank};
 use crate::dynamo::plane;
 use crate::frame::Origin;
 use crate::model::{RankRecord, Step};
@@ -39,7 +39,7 @@ pub(super) struct Accounts {
     streams: BTreeMap<Arc<str>, usize>,
     entries: Vec<Account>,
     /// Frames that each source of events dropped.
-    dropped: BTreeMap<Arc<str>, (u64, u64)>,
+    dropped: BTreeMap<SourceName, (u64, u64)>,
     /// Messages of streams that were lost, and when last.
     lost: u64,
     lost_at: Option<Timestamp>,
@@ -129,7 +129,7 @@ impl Learner<'_> {
                 self.known.streams.history.missed.saturating_add(lost);
         }
         let drops = (note.dropped, note.drops_uncounted);
-        let of_events = matches!(note.source.as_ref(), "nats" | "zmq");
+        let of_events = note.source.brings_events();
         let before = of_events
             .then(|| self.known.streams.accounts.dropped.insert(note.source.clone(), drops));
         let dropped = before.flatten().is_some_and(|before| drops > before);
@@ -161,7 +161,7 @@ impl Learner<'_> {
         &mut self,
         rank: WorkerRank,
         step: Step,
-        source: &Arc<str>,
+        source: &SourceName,
         at: Timestamp,
     ) {
         let Some(record) = self.known.fleet.workers.rank_mut(rank) else { return };
@@ -243,8 +243,8 @@ impl Streams {
     }
 
     /// Returns true for the source by which KV events come.
-    pub(super) fn brings_events(&self, source: &str) -> bool {
-        source == if self.deployment.plane == Some("ZMQ") { "zmq" } else { "nats" }
+    pub(super) fn brings_events(&self, source: &SourceName) -> bool {
+        *source == self.deployment.plane.map_or(SourceName::Nats, Plane::source)
     }
 
     /// Returns how many messages of a source of events were lost a moment ago.

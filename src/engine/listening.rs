@@ -3,10 +3,7 @@
 use std::time::Duration;
 
 use super::{Streams, Times};
-use crate::domain::{SourceState, Timestamp};
-
-/// Sources of KV events.
-const EVENTS: [&str; 2] = ["nats", "zmq"];
+use crate::domain::{Plane, SourceName, SourceState, Timestamp};
 
 /// The longest time that verdicts wait for a source that has yet to tell what is there.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -22,15 +19,14 @@ impl Streams {
     /// KV events delivers. The beginning of time, where nothing tells of sources.
     pub(super) fn listens_since(&self, times: &Times) -> Option<Timestamp> {
         let plane = self.deployment.plane;
-        if plane.is_none_or(|plane| plane == "JetStream") && !self.history.is_empty() {
+        if plane.is_none_or(|plane| plane == Plane::JetStream) && !self.history.is_empty() {
             let first = times.kv.or(times.watched)?;
             return Some(if self.history.is_whole() { Timestamp::default() } else { first });
         }
         let known = self.sources.all().filter(|(name, record)| {
             let wanted = match plane {
-                Some("ZMQ") => name.as_ref() == "zmq",
-                Some(_) => name.as_ref() == "nats",
-                None => EVENTS.contains(&name.as_ref()),
+                Some(plane) => **name == plane.source(),
+                None => name.brings_events(),
             };
             let state = record.note.as_ref().map(|note| note.state);
             wanted && state.is_some_and(|state| state != SourceState::Ended)
@@ -44,7 +40,7 @@ impl Streams {
 
     /// Returns true while a source of KV events delivers, and each that does reaches every publisher it should.
     pub(super) fn hears_all(&self) -> bool {
-        let notes = self.sources.all().filter(|(name, _)| EVENTS.contains(&name.as_ref()));
+        let notes = self.sources.all().filter(|(name, _)| name.brings_events());
         let live: Vec<_> = notes.filter(|(_, record)| record.live_since.is_some()).collect();
         !live.is_empty() && live.iter().all(|(_, record)| record.short_since.is_none())
     }
@@ -52,20 +48,18 @@ impl Streams {
     /// Returns why it is too early to judge: a source has yet to tell what there is, or history is being read.
     pub(super) fn reads(&self, times: &Times, at: Timestamp) -> Option<String> {
         let attached = times.watched.unwrap_or(at);
-        let awaited = |name: &str, state: SourceState| {
-            state == SourceState::Connecting && (EVENTS.contains(&name) || name == "kubernetes")
-        };
+        let tells = |name: &SourceName| name.brings_events() || *name == SourceName::Kubernetes;
         for (name, record) in self.sources.all() {
             let Some(note) = &record.note else { continue };
-            if awaited(name, note.state)
+            if tells(name)
+                && note.state == SourceState::Connecting
                 && record.live_since.is_none()
                 && at.since(attached) < PATIENCE
             {
                 return Some(format!("{name}: connecting"));
             }
             // At first it names further sources, or the history that it is about to read, right after it connects.
-            let expected = EVENTS.contains(&name.as_ref()) || name.as_ref() == "kubernetes";
-            let expected = expected && note.history.is_none() && at.since(attached) < PATIENCE;
+            let expected = tells(name) && note.history.is_none() && at.since(attached) < PATIENCE;
             if expected && record.live_since.is_some_and(|since| at.since(since) < SETTLING) {
                 return Some(format!("{name}: just connected"));
             }

@@ -1,10 +1,9 @@
 //! Every series that the engine keeps.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::{Timestamp, WorkerRank};
+use crate::domain::{SourceName, Timestamp, WorkerRank};
 use crate::metrics::{CountSeries, GaugeSeries, HOUR, RANK_HISTORY};
 use crate::model::OverlapBy;
 use crate::snapshot::{Felt, RateSet, Rates};
@@ -129,7 +128,7 @@ pub(super) struct Meters {
     pub(super) parent_warnings: CountSeries,
     pub(super) remove_warnings: CountSeries,
     /// By source, each with the arrival of its first frame.
-    pub(super) frames: BTreeMap<Arc<str>, (Timestamp, CountSeries)>,
+    pub(super) frames: BTreeMap<SourceName, (Timestamp, CountSeries)>,
     pub(super) tree_size: GaugeSeries,
     /// Mean time to first token in seconds.
     pub(super) ttft: GaugeSeries,
@@ -199,14 +198,14 @@ impl Meters {
     }
 
     /// Counts frames of a source that arrived in the second of `at`, the first of them.
-    pub(super) fn count_frames(&mut self, source: &Arc<str>, at: Timestamp, frames: u32) {
+    pub(super) fn count_frames(&mut self, source: &SourceName, at: Timestamp, frames: u32) {
         if let Some((first, series)) = self.frames.get_mut(source) {
             *first = at.min(*first);
             series.add(at, frames);
         } else {
             let mut series = CountSeries::new(RANK_HISTORY);
             series.add(at, frames);
-            self.frames.insert(Arc::clone(source), (at, series));
+            self.frames.insert(source.clone(), (at, series));
         }
     }
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use crate::domain::SourceName;
 use crate::dynamo::plane;
 use crate::frame::{Frame, Origin};
 use crate::wire;
@@ -42,41 +43,25 @@ pub(super) fn home(origin: &Origin) -> Option<&str> {
     subject.get(..end)
 }
 
-/// Returns the name under which the frames of `origin` are shown.
-pub(super) fn source_name(origin: &Origin) -> Arc<str> {
-    use std::sync::LazyLock;
-    static NAMES: LazyLock<[Arc<str>; 9]> = LazyLock::new(|| {
-        [
-            "nats",
-            "jetstream",
-            "zmq",
-            "logs",
-            "metrics",
-            "kubernetes",
-            "etcd",
-            "discovery",
-            "indexer",
-        ]
-        .map(Arc::from)
-    });
-    let index = match origin {
-        Origin::Nats { .. } => 0,
-        Origin::Jetstream { .. } => 1,
-        Origin::Zmq { .. } => 2,
-        Origin::Log { .. } => 3,
-        Origin::Metrics { .. } => 4,
-        Origin::Kube { .. } => 5,
-        Origin::Etcd { .. } => 6,
-        Origin::File { .. } => 7,
-        Origin::Indexer { .. } => 8,
-        Origin::Health { source } => return Arc::clone(source),
-    };
-    Arc::clone(&NAMES[index])
+/// Returns the source of the frames of `origin`.
+pub(super) fn source_name(origin: &Origin) -> SourceName {
+    match origin {
+        Origin::Nats { .. } => SourceName::Nats,
+        Origin::Jetstream { .. } => SourceName::JetStream,
+        Origin::Zmq { .. } => SourceName::Zmq,
+        Origin::Log { .. } => SourceName::Logs,
+        Origin::Metrics { .. } => SourceName::Metrics,
+        Origin::Kube { .. } => SourceName::Kubernetes,
+        Origin::Etcd { .. } => SourceName::Etcd,
+        Origin::File { .. } => SourceName::Discovery,
+        Origin::Indexer { .. } => SourceName::Indexer,
+        Origin::Health { source } => source.clone(),
+    }
 }
 
 /// Returns true for a frame with names that are fit for a terminal.
 pub(super) fn is_clean(frame: &Frame) -> bool {
-    let is_clean = |name: &Arc<str>| {
+    let is_clean = |name: &str| {
         name.len() <= NAME_LIMIT && name.bytes().all(|byte| (0x20..0x7F).contains(&byte))
     };
     match &frame.origin {
@@ -85,8 +70,8 @@ pub(super) fn is_clean(frame: &Frame) -> bool {
         | Origin::Kube { kind: one, .. }
         | Origin::Etcd { key: one, .. }
         | Origin::File { key: one, .. }
-        | Origin::Indexer { url: one }
-        | Origin::Health { source: one } => is_clean(one),
+        | Origin::Indexer { url: one } => is_clean(one),
+        Origin::Health { source } => is_clean(source.as_str()),
         Origin::Jetstream { stream: one, subject: other, .. }
         | Origin::Log { namespace: one, pod: other, .. }
         | Origin::Metrics { pod: one, url: other } => is_clean(one) && is_clean(other),
@@ -109,7 +94,11 @@ pub(super) fn clean(frame: &Frame) -> Cow<'_, Frame> {
         Origin::Kube { kind, .. } => scrub(kind),
         Origin::Etcd { key, .. } | Origin::File { key, .. } => scrub(key),
         Origin::Indexer { url } => scrub(url),
-        Origin::Health { source } => scrub(source),
+        Origin::Health { source } => {
+            let mut name: Arc<str> = source.as_str().into();
+            scrub(&mut name);
+            *source = SourceName::from(&*name);
+        }
     }
     Cow::Owned(frame)
 }

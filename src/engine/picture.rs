@@ -13,7 +13,7 @@ mod workers;
 use super::Knowledge;
 use super::judge::Verdicts;
 use crate::diagnose::Thresholds;
-use crate::domain::{SourceNote, SourceState, Subject, Timestamp, WorkerRank};
+use crate::domain::{SourceName, SourceNote, SourceState, Subject, Timestamp, WorkerRank};
 use crate::model::{Measured, OverlapBy, Reading, RejectLog, Sources};
 use crate::snapshot::{
     CatchingUp, ClaimRow, Deployment, EventRow, Feed, Hole, Limits, RejectRow, Rejects, Series,
@@ -124,7 +124,7 @@ fn deployment(known: &Knowledge) -> Deployment {
         version_source,
         namespace: known.streams.deployment.namespace.as_ref().map(ToString::to_string),
         model: known.fleet.claims.text(ClaimWhat::Model).map(|(name, _)| name.to_string()),
-        event_plane: known.streams.deployment.plane.map(str::to_owned),
+        event_plane: known.streams.deployment.plane.map(|plane| plane.name().to_owned()),
         semantics: semantics.to_owned(),
         dgd: known.setup().looked_at(),
         chosen: known.options.dgd.clone(),
@@ -220,7 +220,7 @@ pub(super) fn incomplete(known: &Knowledge, shed: u64) -> Vec<String> {
 fn sources(known: &Knowledge, at: Timestamp) -> Vec<SourceRow> {
     use std::time::Duration;
     let lossy = known.streams.lossy(&known.fleet, at);
-    let row = |(name, record): (&std::sync::Arc<str>, &crate::model::SourceRecord)| {
+    let row = |(name, record): (&SourceName, &crate::model::SourceRecord)| {
         let note = record.note.as_ref();
         // History comes over the connection to NATS and has no note of its own.
         let carrier = note.or_else(|| carrier(&known.streams.sources, name));
@@ -231,7 +231,7 @@ fn sources(known: &Knowledge, at: Timestamp) -> Vec<SourceRow> {
         let lossy =
             lossy.filter(|_| known.streams.brings_events(name) && state == SourceState::Live);
         SourceRow {
-            name: name.to_string(),
+            name: name.clone(),
             state: if lossy.is_some() { SourceState::Lossy } else { state },
             peers: note.and_then(|note| note.peers),
             troubles: note.map(|note| note.troubles.clone()).unwrap_or_default(),
@@ -272,9 +272,9 @@ pub(super) fn catching_up(sources: &Sources) -> Option<CatchingUp> {
 }
 
 /// Returns what is said of the source that `name` is read through.
-fn carrier<'a>(sources: &'a Sources, name: &str) -> Option<&'a SourceNote> {
-    let mut all = sources.all().filter(|_| name == "jetstream");
-    all.find(|(known, _)| known.as_ref() == "nats")?.1.note.as_ref()
+fn carrier<'a>(sources: &'a Sources, name: &SourceName) -> Option<&'a SourceNote> {
+    let mut all = sources.all().filter(|_| *name == SourceName::JetStream);
+    all.find(|(known, _)| **known == SourceName::Nats)?.1.note.as_ref()
 }
 
 fn rejects(rejects: &RejectLog) -> Rejects {

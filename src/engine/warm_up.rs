@@ -5,19 +5,18 @@
 //! there is none, the dump.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use super::Learner;
 use super::journal::Head;
 use super::kv::copy_event;
-use crate::domain::{Counters, KvBatch, SourceNote, SourceState, WorkerRank};
+use crate::domain::{Counters, KvBatch, SourceName, SourceNote, SourceState, WorkerRank};
 use crate::frame::Frame;
 use crate::mirror::Semantics;
 use crate::snapshot::{EventKind, Gravity};
 use crate::wire;
 
 /// The source that asks for a dump.
-const SOURCE: &str = "indexer";
+const SOURCE: SourceName = SourceName::Indexer;
 
 /// Most events that are kept while an answer is awaited. With more, the past stays unknown.
 const EVENTS: usize = 100_000;
@@ -49,7 +48,7 @@ impl WarmUp {
 impl Learner<'_> {
     /// Notes what the source that asks for a dump says of itself.
     pub(super) fn await_dump(&mut self, note: &SourceNote) {
-        if note.source.as_ref() != SOURCE {
+        if note.source != SOURCE {
             return;
         }
         let asks = note.state == SourceState::Connecting;
@@ -62,7 +61,7 @@ impl Learner<'_> {
     }
 
     /// Takes the dump in `frame` as the past of the ranks in it.
-    pub(super) fn take_dump(&mut self, frame: &Frame, source: &Arc<str>) {
+    pub(super) fn take_dump(&mut self, frame: &Frame, source: &SourceName) {
         self.apply_kv();
         let warm_up = std::mem::take(&mut self.known.index.warm_up);
         let decoded = wire::decode(frame, &mut self.pending.facts);
@@ -105,7 +104,7 @@ impl Learner<'_> {
         }
         let head = Head {
             at: frame.happened(),
-            who: source,
+            who: source.as_str(),
             kind: EventKind::Source,
             gravity: Gravity::Normal,
             source,

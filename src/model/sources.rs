@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::numbers::{Numbers, Step};
-use crate::domain::{DpRank, Envelope, FastMap, HistoryNote, SourceNote, SourceState, Timestamp};
+use crate::domain::{
+    DpRank, Envelope, FastMap, HistoryNote, SourceName, SourceNote, SourceState, Timestamp,
+};
 use crate::dynamo::plane;
 
 /// Most sources that are told apart.
@@ -36,7 +38,7 @@ const STREAM_LIMIT: usize = 256;
 const REFILL: u64 = 1_000;
 
 /// The source that tells which connections are open. Each scrape may open one and close it.
-const FORWARDS: &str = "port-forward";
+const FORWARDS: SourceName = SourceName::PortForward;
 
 /// What it says again within so long is no news, and most of that which is remembered.
 const LATELY: Duration = Duration::from_secs(600);
@@ -137,7 +139,7 @@ impl SourceRecord {
         if before.as_ref().is_some_and(same) {
             return false;
         }
-        note.source.as_ref() != FORWARDS || self.tells_more(note)
+        note.source != FORWARDS || self.tells_more(note)
     }
 
     /// Returns true when a part of `note` was not said lately.
@@ -172,7 +174,7 @@ fn lost_by(note: &SourceNote) -> (u64, u64, u64) {
 /// All sources by name.
 #[derive(Debug, Default)]
 pub struct Sources {
-    records: BTreeMap<Arc<str>, SourceRecord>,
+    records: BTreeMap<SourceName, SourceRecord>,
     /// By number of the topic and publisher.
     publishers: FastMap<(u8, u64), Numbers>,
     /// When each was heard last.
@@ -215,16 +217,16 @@ impl Loose {
 }
 
 impl Sources {
-    /// Returns the record of the source called `name`, made when it is new.
-    pub fn record(&mut self, name: &Arc<str>) -> Option<&mut SourceRecord> {
+    /// Returns the record of the source `name`, made when it is new.
+    pub fn record(&mut self, name: &SourceName) -> Option<&mut SourceRecord> {
         if !self.records.contains_key(name) && self.records.len() >= SOURCE_LIMIT {
             return None;
         }
-        Some(self.records.entry(Arc::clone(name)).or_default())
+        Some(self.records.entry(name.clone()).or_default())
     }
 
     /// Returns every source, by name.
-    pub fn all(&self) -> impl Iterator<Item = (&Arc<str>, &SourceRecord)> {
+    pub fn all(&self) -> impl Iterator<Item = (&SourceName, &SourceRecord)> {
         self.records.iter()
     }
 
@@ -235,7 +237,7 @@ impl Sources {
         &mut self,
         topic: &'static str,
         publisher: u64,
-        source: &str,
+        source: &SourceName,
         at: Timestamp,
     ) -> bool {
         let interrupted = self.records.get(source).and_then(|record| record.interrupted);
@@ -321,14 +323,14 @@ mod tests {
 
     #[test]
     fn connections_that_open_and_close_again_and_again_are_news_once() {
-        let news = |source: &str, minutes: u64, said: &[(SourceState, &str)]| -> usize {
+        let news = |source: SourceName, minutes: u64, said: &[(SourceState, &str)]| -> usize {
             let mut record = SourceRecord::default();
             let notes = (0..minutes * 12).flat_map(|scrape| {
                 let at = Timestamp(scrape * 5_000_000);
                 said.iter().map(move |(state, why)| (at, *state, *why))
             });
             let note = |(at, state, why): (Timestamp, SourceState, &str)| {
-                SourceNote::new(source, state, why, at)
+                SourceNote::new(source.clone(), state, why, at)
             };
             notes.map(note).filter(|note| record.say(note)).count()
         };
@@ -338,7 +340,11 @@ mod tests {
             (SourceState::Live, "nats-0:4222 on 127.0.0.1:4; nothing listens on port 9090");
 
         assert_eq!(news(FORWARDS, 30, &[nats, scrape, failed]), 3);
-        assert_eq!(news("nats", 30, &[nats, scrape, failed]), 3 * 30 * 12, "others tell each");
+        assert_eq!(
+            news(SourceName::Nats, 30, &[nats, scrape, failed]),
+            3 * 30 * 12,
+            "others tell each"
+        );
         // A change of its state is news as well.
         let lost = (SourceState::Down, "nothing listens on port 9090");
         assert_eq!(news(FORWARDS, 1, &[nats, lost]), 2);

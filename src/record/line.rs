@@ -8,7 +8,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::domain::Timestamp;
+use crate::domain::{SourceName, Timestamp};
 use crate::frame::{Body, Frame, KubeChange, Origin};
 
 /// The first line of a recording. Keys that this build does not know are kept.
@@ -211,7 +211,7 @@ impl From<&Origin> for WireOrigin {
             Origin::Etcd { key, put } => Self::Etcd { key, change: change_of(put) },
             Origin::File { key, put } => Self::File { key, change: change_of(put) },
             Origin::Indexer { url } => Self::Indexer { url },
-            Origin::Health { source } => Self::Health { source },
+            Origin::Health { source } => Self::Health { source: source.as_str().into() },
         }
     }
 }
@@ -238,7 +238,7 @@ impl TryFrom<WireOrigin> for Origin {
             WireOrigin::Etcd { key, change } => Self::Etcd { key, put: is_put("etcd", &change)? },
             WireOrigin::File { key, change } => Self::File { key, put: is_put("file", &change)? },
             WireOrigin::Indexer { url } => Self::Indexer { url },
-            WireOrigin::Health { source } => Self::Health { source },
+            WireOrigin::Health { source } => Self::Health { source: SourceName::from(&*source) },
         })
     }
 }

@@ -464,7 +464,7 @@ impl<'a> Claim<'a> {
 impl<'a> Source<'a> {
     fn of(row: &'a SourceRow) -> Self {
         Self {
-            name: &row.name,
+            name: row.name.as_str(),
             health: row.state.name(),
             why: (!row.why.is_empty()).then_some(row.why.as_str()),
             frames: row.frames,

@@ -149,7 +149,7 @@ fn facts(snapshot: &Snapshot) -> String {
             if source.why.is_empty() { String::new() } else { format!("  {}", plain(&source.why)) };
         lines.push(format!(
             "source   {} {}  frames {}  rejects {}  gaps {}  dropped {}{why}",
-            plain(&source.name),
+            plain(source.name.as_str()),
             source.state.name(),
             source.frames,
             source.rejects,

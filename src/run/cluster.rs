@@ -17,7 +17,7 @@ use super::ending;
 use super::publishers::Publishers;
 use crate::attach::{Login, NatsTarget, NatsUser, Wanted};
 use crate::clock;
-use crate::domain::{ConfigMapUse, Reason, SecretRef, SourceNote, SourceState};
+use crate::domain::{ConfigMapUse, Reason, SecretRef, SourceName, SourceNote, SourceState};
 use crate::source::forward::Forwarder;
 use crate::source::kube::{self, KubeClient, KubeHandle, KubeSpec};
 use crate::source::logs::{self, LogLimits, LogTarget, LogText};
@@ -268,7 +268,7 @@ impl Cluster {
             Some(named) => vec![Arc::clone(named)],
             None => target.dynamo_namespaces.clone(),
         };
-        let spec = NatsSpec { name: "nats".into(), resolved, namespaces };
+        let spec = NatsSpec { name: SourceName::Nats, resolved, namespaces };
         Ok(nats::spawn(spec, self.emitter.clone()))
     }
 
@@ -315,7 +315,7 @@ impl Cluster {
 
     fn tell(&self, why: Reason) {
         let again = u64::try_from(reach_again(self.unreached).as_millis()).unwrap_or(u64::MAX);
-        let down = SourceNote::new("nats", SourceState::Down, why, clock::now());
+        let down = SourceNote::new(SourceName::Nats, SourceState::Down, why, clock::now());
         let note = SourceNote { retry_ms: Some(again), ..down };
         // With nobody to hear it the task ends by itself.
         self.emitter.note(&note);

@@ -20,7 +20,7 @@ use crate::attach::{self, Choice, Seen, Wanted};
 use crate::cli::{self, SourceArgs};
 use crate::clock;
 use crate::diagnose::{ClusterChoice, Objectives};
-use crate::domain::{SourceNote, SourceState};
+use crate::domain::{SourceName, SourceNote, SourceState};
 use crate::engine::{Engine, EngineOptions};
 
 use crate::frame::Frame;
@@ -282,7 +282,7 @@ pub(super) fn undecided(ambiguous: &Ambiguous, args: &SourceArgs) -> Live {
         ambiguous.places.len()
     );
     Emitter::new(sender).note(&SourceNote::new(
-        "kubernetes",
+        SourceName::Kubernetes,
         SourceState::Down,
         &why,
         clock::now(),
@@ -354,7 +354,7 @@ fn named(url: &str) -> Result<ZmqTarget, BadEndpoint> {
 
 fn nats_spec(args: &SourceArgs, resolved: Resolved) -> NatsSpec {
     let namespaces = args.dynamo_namespace.as_deref().map(Into::into).into_iter().collect();
-    NatsSpec { name: "nats".into(), resolved, namespaces }
+    NatsSpec { name: SourceName::Nats, resolved, namespaces }
 }
 
 fn options(args: &SourceArgs) -> NatsOptions {

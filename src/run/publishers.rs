@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use crate::attach;
 use crate::clock;
-use crate::domain::{Reason, SourceNote, SourceState, Trouble, Unreached};
+use crate::domain::{Reason, SourceName, SourceNote, SourceState, Trouble, Unreached};
 use crate::source::reach::Reach;
 use crate::source::zmq::{self, BadEndpoint, Endpoint, ZmqSpec, ZmqTarget};
 use crate::source::{Emitter, SourceHandle};
@@ -84,15 +84,19 @@ impl Publishers {
         }];
         // The source itself says how the others are doing.
         let state = if without == count { SourceState::Down } else { SourceState::Lossy };
-        let note =
-            SourceNote::new("zmq", state, Reason::new(Trouble::NoAddress, text), clock::now());
+        let note = SourceNote::new(
+            SourceName::Zmq,
+            state,
+            Reason::new(Trouble::NoAddress, text),
+            clock::now(),
+        );
         // With nobody to hear it the owner ends by itself.
         self.emitter.note(&SourceNote { unreached, ..note });
     }
 
     fn tell(&self, state: SourceState, why: impl Into<Reason>) {
         // With nobody to hear it the owner ends by itself.
-        self.emitter.note(&SourceNote::new("zmq", state, why, clock::now()));
+        self.emitter.note(&SourceNote::new(SourceName::Zmq, state, why, clock::now()));
     }
 }
 

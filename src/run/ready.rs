@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::live::Attach;
 use crate::attach::Wanted;
-use crate::domain::SourceState;
+use crate::domain::{SourceName, SourceState};
 use crate::snapshot::{Snapshot, SourceRow};
 
 /// How long is waited for history, unless `--wait` says otherwise.
@@ -24,7 +24,12 @@ pub(super) enum Stage {
 
 /// Returns how far the sources of `snapshot` are.
 pub(super) fn stage(snapshot: &Snapshot, attach: Option<&Attach>) -> Stage {
-    let planes = || snapshot.sources.iter().filter(|row| row.name == "nats" || row.name == "zmq");
+    let planes = || {
+        snapshot
+            .sources
+            .iter()
+            .filter(|row| row.name == SourceName::Nats || row.name == SourceName::Zmq)
+    };
     if !planes().any(delivers) {
         return Stage::Unreached;
     }
@@ -42,16 +47,16 @@ fn delivers(row: &SourceRow) -> bool {
 
 /// Returns true once every source of a cluster that is wanted has worked or failed.
 pub(super) fn have_answered(snapshot: &Snapshot, wanted: &Wanted) -> bool {
-    let answered = |name: &str| {
-        let row = snapshot.sources.iter().find(|row| row.name == name);
+    let answered = |name: &SourceName| {
+        let row = snapshot.sources.iter().find(|row| row.name == *name);
         row.is_some_and(|row| row.state != SourceState::Connecting)
     };
-    let named = snapshot.sources.iter().any(|row| row.name == "nats");
-    answered("kubernetes")
-        && (answered("nats") || !(named || wanted.nats.is_some()))
-        && (answered("zmq") || wanted.zmq.is_empty())
-        && (answered("logs") || wanted.logs.is_empty())
-        && (answered("metrics") || wanted.scrapes.is_empty())
+    let named = snapshot.sources.iter().any(|row| row.name == SourceName::Nats);
+    answered(&SourceName::Kubernetes)
+        && (answered(&SourceName::Nats) || !(named || wanted.nats.is_some()))
+        && (answered(&SourceName::Zmq) || wanted.zmq.is_empty())
+        && (answered(&SourceName::Logs) || wanted.logs.is_empty())
+        && (answered(&SourceName::Metrics) || wanted.scrapes.is_empty())
 }
 
 /// Decides when to stop waiting for what has not been heard yet.

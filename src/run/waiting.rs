@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use super::live::Attach;
 use super::output::tell;
-use crate::domain::{SourceState, Timestamp, Trouble};
+use crate::domain::{SourceName, SourceState, Timestamp, Trouble};
 use crate::snapshot::{Snapshot, SourceRow};
 
 /// Sources without which there is nothing to print.
-const NEEDED: [&str; 3] = ["kubernetes", "nats", "zmq"];
+const NEEDED: [SourceName; 3] = [SourceName::Kubernetes, SourceName::Nats, SourceName::Zmq];
 
 /// How long to wait before missing parts of a namespace are reported.
 const PATIENCE: Duration = Duration::from_millis(1500);
@@ -50,9 +50,7 @@ impl Waiting {
         waited: Duration,
         patience: Option<Duration>,
     ) {
-        let down = |row: &&SourceRow| {
-            NEEDED.contains(&row.name.as_str()) && row.state == SourceState::Down
-        };
+        let down = |row: &&SourceRow| NEEDED.contains(&row.name) && row.state == SourceState::Down;
         for row in snapshot.sources.iter().filter(down) {
             let why = if row.why.is_empty() { "down" } else { row.why.as_str() };
             let more = patience.map_or_else(
@@ -62,7 +60,7 @@ impl Waiting {
             self.once(&format!("{}: {why}; {more}", row.name));
         }
         let Some(attach) = attach.filter(|_| waited >= PATIENCE) else { return };
-        let cluster = snapshot.sources.iter().find(|row| row.name == "kubernetes");
+        let cluster = snapshot.sources.iter().find(|row| row.name == SourceName::Kubernetes);
         // What was not listed may be there.
         if cluster.is_some_and(|row| row.state == SourceState::Down) {
             return;

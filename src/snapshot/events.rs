@@ -1,8 +1,6 @@
 //! Events for the journal.
 
-use std::sync::Arc;
-
-use crate::domain::Timestamp;
+use crate::domain::{SourceName, Timestamp};
 
 /// The gravity of an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,7 +67,7 @@ pub struct EventRow {
     /// The gravity.
     pub gravity: Gravity,
     /// Which source it is from.
-    pub source: Arc<str>,
+    pub source: SourceName,
     /// Number of similar events within the same second; they may differ in size.
     pub repeats: u64,
     /// True for blocks that a router refuses, or would, because it does not know them.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::domain::{Claim, HistoryNote, Peers, SourceState, Timestamp, Trouble};
+use crate::domain::{Claim, HistoryNote, Peers, SourceName, SourceState, Timestamp, Trouble};
 
 /// A claim with the time it was made.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,8 +16,8 @@ pub struct ClaimRow {
 /// A source and how it is doing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceRow {
-    /// Its name, such as `nats`.
-    pub name: String,
+    /// Its name.
+    pub name: SourceName,
     /// Its state.
     pub state: SourceState,
     /// Why, for people; empty when there is nothing to say.

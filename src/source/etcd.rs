@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::domain::{Reason, SourceState};
+use crate::domain::{Reason, SourceName, SourceState};
 use crate::frame::Origin;
 use crate::source::nats::Secret;
 use crate::source::notes::Notes;
@@ -27,7 +27,7 @@ use api::Api;
 pub(in crate::source) use known::Known;
 
 /// The name of the source in notes.
-const NAME: &str = "etcd";
+const NAME: SourceName = SourceName::Etcd;
 
 /// The first wait after a loss.
 const RETRY_FIRST: Duration = Duration::from_millis(500);
@@ -60,10 +60,10 @@ pub fn spawn(spec: EtcdSpec, emitter: Emitter) -> SourceHandle {
     let (desired, wanted) = watch::channel(Desired::Running);
     let (shown, state) = watch::channel(SourceState::Connecting);
     let known = Known::new(emitter.counting_apart(), |key, put| Origin::Etcd { key, put });
-    let notes = Notes::new(NAME.into(), emitter, shown);
+    let notes = Notes::new(NAME, emitter, shown);
     let source = Source { spec, wanted, notes, known, interruptions: 0, failures: 0 };
     let task = tokio::spawn(source.run());
-    SourceHandle { name: NAME.into(), desired, state, task }
+    SourceHandle { name: NAME, desired, state, task }
 }
 
 /// Why a watch ended.

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use tokio::sync::watch;
 
 use crate::clock;
-use crate::domain::{SourceState, Timestamp};
+use crate::domain::{SourceName, SourceState, Timestamp};
 use crate::dynamo::plane;
 use crate::frame::Origin;
 use crate::source::etcd::Known;
@@ -21,7 +21,7 @@ use crate::source::notes::{Notes, shortened};
 use crate::source::{Desired, Emitter, SourceHandle};
 
 /// The name of the source in notes.
-const NAME: &str = "discovery";
+const NAME: SourceName = SourceName::Discovery;
 
 /// Time between two looks.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -45,10 +45,10 @@ pub fn spawn(folder: PathBuf, emitter: Emitter) -> SourceHandle {
     let (desired, wanted) = watch::channel(Desired::Running);
     let (shown, state) = watch::channel(SourceState::Connecting);
     let known = Known::new(emitter.counting_apart(), |key, put| Origin::File { key, put });
-    let notes = Notes::new(NAME.into(), emitter, shown);
+    let notes = Notes::new(NAME, emitter, shown);
     let source = Source { folder, wanted, notes, known };
     let task = tokio::spawn(source.run());
-    SourceHandle { name: NAME.into(), desired, state, task }
+    SourceHandle { name: NAME, desired, state, task }
 }
 
 struct Source {

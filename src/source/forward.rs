@@ -18,7 +18,7 @@ use std::sync::Arc;
 use tokio::runtime::Builder;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::domain::{Reason, SourceState, Trouble};
+use crate::domain::{Reason, SourceName, SourceState, Trouble};
 use crate::source::kube::{KubeClient, Refusal};
 use crate::source::notes::Notes;
 use crate::source::{Desired, Emitter, SourceHandle};
@@ -29,7 +29,7 @@ pub use stream::Forwarded;
 use owner::Owner;
 
 /// The name in notes.
-const NAME: &str = "port-forward";
+const NAME: SourceName = SourceName::PortForward;
 
 /// Requests that wait for their turn; each comes from a task that waits for its answer.
 const COMMANDS: usize = 256;
@@ -162,16 +162,16 @@ impl Forwarder {
     /// It runs on a thread with a runtime of its own, so that nothing that the engine, the disk or
     /// the screen does keeps a forwarded socket waiting.
     pub fn spawn(client: KubeClient, emitter: Emitter) -> (Self, SourceHandle) {
-        let name: Arc<str> = NAME.into();
+        let name = NAME;
         let (desired, wanted) = watch::channel(Desired::Running);
         let (state_shown, state) = watch::channel(SourceState::Connecting);
         let (commands, asked) = mpsc::channel(COMMANDS);
         let (shown, forwards) = watch::channel(Vec::new());
         let forwarder = Self { commands, shown: forwards };
-        let notes = Notes::new(Arc::clone(&name), emitter, state_shown);
+        let notes = Notes::new(name.clone(), emitter, state_shown);
         let owner = Owner::new(client, forwarder.clone(), notes, shown, wanted);
         let (ended_tx, ended) = oneshot::channel::<()>();
-        let thread = std::thread::Builder::new().name(NAME.to_owned()).spawn(move || {
+        let thread = std::thread::Builder::new().name(NAME.to_string()).spawn(move || {
             // Without a runtime every request is answered with an error, since there is no owner.
             if let Ok(runtime) = Builder::new_current_thread().enable_all().build() {
                 runtime.block_on(owner.run(asked));

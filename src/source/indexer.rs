@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use crate::clock;
-use crate::domain::{SourceState, steers};
+use crate::domain::{SourceName, SourceState, steers};
 use crate::frame::{Frame, Origin};
 use crate::source::kube::deepest;
 use crate::source::notes::Notes;
@@ -23,7 +23,7 @@ use crate::source::reach::Reach;
 use crate::source::{Desired, Emitter, SourceHandle};
 
 /// The name of the source in notes; the engine knows it by that.
-const NAME: &str = "indexer";
+const NAME: SourceName = SourceName::Indexer;
 
 /// Largest dump: about 600 000 blocks.
 const LARGEST: usize = 32 << 20;
@@ -69,9 +69,9 @@ impl IndexerSpec {
 pub fn spawn(spec: IndexerSpec, emitter: Emitter) -> SourceHandle {
     let (desired, wanted) = watch::channel(Desired::Running);
     let (shown, state) = watch::channel(SourceState::Connecting);
-    let notes = Notes::new(NAME.into(), emitter.clone(), shown);
+    let notes = Notes::new(NAME, emitter.clone(), shown);
     let task = tokio::spawn(Source { spec, emitter, wanted, notes }.run());
-    SourceHandle { name: NAME.into(), desired, state, task }
+    SourceHandle { name: NAME, desired, state, task }
 }
 
 struct Source {

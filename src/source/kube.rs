@@ -34,7 +34,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch as channel;
 
-use crate::domain::{ConfigMapUse, SourceState};
+use crate::domain::{ConfigMapUse, SourceName, SourceState};
 use crate::source::{Desired, Emitter, SourceHandle};
 
 pub use client::{KubeClient, connect};
@@ -61,7 +61,7 @@ pub(super) fn kept_of_object(kind: &str, object: serde_json::Value) -> Option<se
 #[derive(Clone)]
 pub struct KubeSpec {
     /// Its name in notes.
-    pub name: Arc<str>,
+    pub name: SourceName,
     /// The client, with its namespace.
     pub client: KubeClient,
     /// The waiting time.
@@ -71,7 +71,7 @@ pub struct KubeSpec {
 impl KubeSpec {
     /// Returns the source `kubernetes` of `client`.
     pub fn new(client: KubeClient) -> Self {
-        Self { name: "kubernetes".into(), client, pace: Pace::default() }
+        Self { name: SourceName::Kubernetes, client, pace: Pace::default() }
     }
 }
 
@@ -94,7 +94,7 @@ impl fmt::Debug for KubeSpec {
 
 /// Starts a source. Must be called within a runtime.
 pub fn spawn(spec: KubeSpec, emitter: Emitter) -> KubeHandle {
-    let name = Arc::clone(&spec.name);
+    let name = spec.name.clone();
     let (desired, wanted) = channel::channel(Desired::Running);
     let (shown, state) = channel::channel(SourceState::Connecting);
     let (config_maps, config_maps_wanted) = channel::channel(BTreeSet::new());

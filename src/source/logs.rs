@@ -18,7 +18,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-use crate::domain::{Peers, SourceState};
+use crate::domain::{Peers, SourceName, SourceState};
 use crate::source::kube::KubeClient;
 use crate::source::notes::{Notes, how_many};
 use crate::source::supervisor::{self, Supervised, Supervisor, TaskHandle};
@@ -30,7 +30,7 @@ pub use saved::SavedLog;
 pub use text::LogText;
 
 /// The name of the source in notes.
-const NAME: &str = "logs";
+const NAME: SourceName = SourceName::Logs;
 
 /// A container whose log is followed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

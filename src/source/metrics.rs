@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-use crate::domain::{Peers, SourceState};
+use crate::domain::{Peers, SourceName, SourceState};
 use crate::source::notes::{Notes, how_many};
 use crate::source::reach::Reach;
 use crate::source::supervisor::{self, Supervised, Supervisor, TaskHandle};
@@ -19,7 +19,7 @@ use crate::source::{Desired, Emitter, SourceHandle};
 use scrape::{Scraper, Standing};
 
 /// The name of the source in notes.
-const NAME: &str = "metrics";
+const NAME: SourceName = SourceName::Metrics;
 
 /// An endpoint that is scraped.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

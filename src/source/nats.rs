@@ -28,7 +28,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{oneshot, watch};
 
 use crate::clock;
-use crate::domain::SourceState;
+use crate::domain::{SourceName, SourceState};
 use crate::source::{Desired, Emitter, SourceHandle};
 
 pub use config::{Resolved, resolve};
@@ -48,7 +48,7 @@ const RETRY_LAST: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug)]
 pub struct NatsSpec {
     /// Its name in notes.
-    pub name: Arc<str>,
+    pub name: SourceName,
     /// Where, and with what.
     pub resolved: Resolved,
     /// Only these Dynamo namespaces; all of them when there is none.
@@ -63,12 +63,12 @@ pub struct NatsSpec {
 /// runtime, which dies with it: when the state says `Suspended`, the socket is closed and nothing of
 /// the client library is left that could open another.
 pub fn spawn(spec: NatsSpec, emitter: Emitter) -> SourceHandle {
-    let name = Arc::clone(&spec.name);
+    let name = spec.name.clone();
     let (desired, wanted) = watch::channel(Desired::Running);
     let (shown, state) = watch::channel(SourceState::Connecting);
     let (ended_tx, ended) = oneshot::channel::<()>();
     let thread = std::thread::Builder::new().name(format!("source {name}")).spawn(move || {
-        let status = Status::new(Arc::clone(&spec.name), emitter.clone(), shown);
+        let status = Status::new(spec.name.clone(), emitter.clone(), shown);
         let memory = Memory::new(emitter, status, &spec.namespaces);
         Source { spec, memory, wanted, failures: 0 }.run();
         drop(ended_tx);

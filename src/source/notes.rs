@@ -6,7 +6,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use crate::clock;
-use crate::domain::{Peers, Reason, SourceNote, SourceState, Timestamp, Unreached, steers};
+use crate::domain::{
+    Peers, Reason, SourceName, SourceNote, SourceState, Timestamp, Unreached, steers,
+};
 use crate::source::Emitter;
 
 /// A note is made at least this often.
@@ -20,7 +22,7 @@ const LONGEST_WHY: usize = 400;
 
 /// The state of a source, which it turns into notes.
 pub(super) struct Notes {
-    name: Arc<str>,
+    name: SourceName,
     emitter: Emitter,
     shown: watch::Sender<SourceState>,
     state: SourceState,
@@ -38,7 +40,11 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    pub(super) fn new(name: Arc<str>, emitter: Emitter, shown: watch::Sender<SourceState>) -> Self {
+    pub(super) fn new(
+        name: SourceName,
+        emitter: Emitter,
+        shown: watch::Sender<SourceState>,
+    ) -> Self {
         Self {
             name,
             emitter,
@@ -125,7 +131,7 @@ impl Notes {
         self.changed = false;
         self.told_at = now;
         let note = SourceNote {
-            source: Arc::clone(&self.name),
+            source: self.name.clone(),
             state: self.state,
             why: Arc::clone(&self.why.text),
             troubles: self.why.troubles.clone(),

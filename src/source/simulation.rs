@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
 use crate::clock;
-use crate::domain::{SourceNote, SourceState, Timestamp};
+use crate::domain::{SourceName, SourceNote, SourceState, Timestamp};
 use crate::simulator::{RouterMode, Simulation, Steering};
 use crate::source::{Desired, Emitter, SourceHandle};
 
@@ -17,7 +17,7 @@ const CATCH_UP: Duration = Duration::from_secs(1);
 /// Commands wait for one step at most.
 const COMMANDS: usize = 8;
 /// The name of the source.
-const NAME: &str = "simulator";
+const NAME: SourceName = SourceName::Simulator;
 
 /// A user's request to a running simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub fn spawn(simulation: Simulation, emitter: Emitter, speed: f64) -> Running {
     let (steers, steering) = watch::channel(simulation.steering());
     let driver = Driver { simulation, emitter, speed, wanted, says, asked, steers };
     let task = tokio::spawn(driver.run());
-    Running { handle: SourceHandle { name: NAME.into(), desired, state, task }, commands, steering }
+    Running { handle: SourceHandle { name: NAME, desired, state, task }, commands, steering }
 }
 
 struct Driver {

@@ -9,7 +9,7 @@ use tokio::task::AbortHandle;
 
 use super::notes::Notes;
 use super::{Desired, Emitter, SourceHandle};
-use crate::domain::SourceState;
+use crate::domain::{SourceName, SourceState};
 
 /// The parts of a source of this kind that differ.
 pub(super) trait Supervised: Send + 'static {
@@ -69,15 +69,14 @@ pub(super) struct Supervisor<L: Supervised> {
 
 /// Starts a source with the tasks of `source`. Must be called within a runtime.
 pub(super) fn spawn<L: Supervised>(
-    name: &str,
+    name: SourceName,
     emitter: Emitter,
     targets: watch::Receiver<Vec<L::Target>>,
     source: L,
 ) -> SourceHandle {
-    let name: Arc<str> = name.into();
     let (desired, wanted) = watch::channel(Desired::Running);
     let (shown, state) = watch::channel(SourceState::Connecting);
-    let notes = Notes::new(Arc::clone(&name), emitter, shown);
+    let notes = Notes::new(name.clone(), emitter, shown);
     let supervisor = Supervisor { tasks: HashMap::new(), wanted, changed: Arc::default() };
     let task = tokio::spawn(supervisor.run(source, targets, notes));
     SourceHandle { name, desired, state, task }

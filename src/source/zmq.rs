@@ -28,7 +28,9 @@ use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use crate::clock;
-use crate::domain::{Peers, Reason, SourceState, Timestamp, Trouble, UNREACHED_LISTED, Unreached};
+use crate::domain::{
+    Peers, Reason, SourceName, SourceState, Timestamp, Trouble, UNREACHED_LISTED, Unreached,
+};
 use crate::dynamo::plane;
 use crate::source::notes::{Notes, how_many};
 use crate::source::reach::Reach;
@@ -43,7 +45,7 @@ use dedup::{Filter, Shared};
 use link::{Link, Standing};
 
 /// The name of the source in notes.
-const NAME: &str = "zmq";
+const NAME: SourceName = SourceName::Zmq;
 
 /// For so long after a loss the source says that it is lossy; the counts stay.
 const LOSSY_FOR: Duration = Duration::from_secs(60);
@@ -105,13 +107,13 @@ pub fn spawn(
     emitter: Emitter,
     targets: watch::Receiver<Vec<ZmqTarget>>,
 ) -> SourceHandle {
-    let name: Arc<str> = NAME.into();
+    let name = NAME;
     let (desired, wanted) = watch::channel(Desired::Running);
     let (shown, state) = watch::channel(SourceState::Connecting);
     let (ended_tx, ended) = oneshot::channel::<()>();
     let thread = std::thread::Builder::new().name(format!("source {name}")).spawn(move || {
         let emitter = emitter.counting_apart();
-        let notes = Notes::new(NAME.into(), emitter.clone(), shown);
+        let notes = Notes::new(NAME, emitter.clone(), shown);
         let topics = spec.topics().into();
         let source = Source {
             spec,

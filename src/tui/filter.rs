@@ -76,7 +76,7 @@ impl<'a> From<&'a EventRow> for Target<'a> {
     fn from(row: &'a EventRow) -> Self {
         let EventRow { who, text, source, gravity, orphan, .. } = row;
         let (gravity, orphan) = (*gravity, *orphan);
-        Target { who, kind: row.kind.name(), source, text, gravity, orphan }
+        Target { who, kind: row.kind.name(), source: source.as_str(), text, gravity, orphan }
     }
 }
 

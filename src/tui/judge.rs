@@ -5,7 +5,7 @@
 
 mod named;
 
-use crate::domain::{SourceState, Topic, Trouble};
+use crate::domain::{SourceName, SourceState, Topic, Trouble};
 use crate::snapshot::{
     BlockSizes, CheckVerdict, FindingRow, Knowledge, Limits, Severity, Snapshot, SourceRow,
     WorkerRow,
@@ -180,7 +180,8 @@ pub fn disagree(claims: &BlockSizes) -> bool {
 /// Returns true if a live source has trouble beyond resource kinds that are not installed: those that
 /// deployments without the operator never have.
 fn is_limited(row: &SourceRow) -> bool {
-    row.name == "kubernetes" && row.troubles.iter().any(|kind| *kind != Trouble::NotInstalled)
+    row.name == SourceName::Kubernetes
+        && row.troubles.iter().any(|kind| *kind != Trouble::NotInstalled)
 }
 
 /// Returns how a source is doing.

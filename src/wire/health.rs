@@ -1,14 +1,12 @@
 //! States of sources, as JSON in `health` frames.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::text::printable;
 use crate::domain::{
-    HistoryNote, Peers, SourceNote, SourceState, StreamLedger, Timestamp, Trouble,
+    HistoryNote, Peers, SourceName, SourceNote, SourceState, StreamLedger, Timestamp, Trouble,
     UNREACHED_LISTED, Unreached,
 };
 
@@ -151,8 +149,8 @@ impl WireUnreached {
 }
 
 /// Returns the logs that are followed, from a recording of a version that wrote their counts only in words.
-fn logs_in_words(source: &str, why: &str) -> Option<Peers> {
-    let words = why.split_once(" logs followed").filter(|_| source == "logs")?.0;
+fn logs_in_words(source: &SourceName, why: &str) -> Option<Peers> {
+    let words = why.split_once(" logs followed").filter(|_| *source == SourceName::Logs)?.0;
     let (reached, wanted) = words.split_once(" of ")?;
     Some(Peers { wanted: wanted.parse().ok()?, reached: reached.parse().ok()? })
 }
@@ -193,14 +191,14 @@ pub fn encode(note: &SourceNote) -> Bytes {
 }
 
 /// Reads the body of a `health` frame of `source` that was made at `at`.
-pub fn decode(source: &Arc<str>, at: Timestamp, body: &[u8]) -> Result<SourceNote, String> {
+pub fn decode(source: &SourceName, at: Timestamp, body: &[u8]) -> Result<SourceNote, String> {
     let wire: Wire = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     let state = SourceState::ALL
         .into_iter()
         .find(|state| state.name() == wire.state)
         .ok_or_else(|| format!("unknown state `{}`", printable(&wire.state, 20)))?;
     Ok(SourceNote {
-        source: Arc::clone(source),
+        source: source.clone(),
         state,
         troubles: troubles(wire.troubles, &wire.why),
         why: printable(&wire.why, TEXT_LIMIT).into(),

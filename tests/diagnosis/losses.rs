@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use kvtop::domain::{Grade, KvKind, SequenceHash, SourceNote, SourceState, Timestamp, WorkerRank};
+use kvtop::domain::{
+    Grade, KvKind, SequenceHash, SourceName, SourceNote, SourceState, Timestamp, WorkerRank,
+};
 use kvtop::frame::{Body, Frame, Origin};
 use kvtop::snapshot::{CheckVerdict, Snapshot};
 use kvtop::wire::{self, Facts, health};
@@ -47,7 +49,7 @@ fn without(frames: &[Frame], from: usize, to: usize) -> Vec<Frame> {
 
 fn note(state: SourceState, interruptions: u64, at: Timestamp) -> Frame {
     let why = if state == SourceState::Live { "" } else { "the connection was lost" };
-    let note = SourceNote { interruptions, ..SourceNote::new("nats", state, why, at) };
+    let note = SourceNote { interruptions, ..SourceNote::new(SourceName::Nats, state, why, at) };
     let origin = Origin::Health { source: "nats".into() };
     Frame::new(at, origin, health::encode(&note))
 }

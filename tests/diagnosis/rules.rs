@@ -9,8 +9,8 @@ use kvtop::diagnose::{
     Setting, SizeClaim, TreeEvidence, Unheard, Verdict,
 };
 use kvtop::domain::{
-    Backend, ClaimOf, Counters, Medium, Peers, Release, Releases, Timestamp, Trouble, Unreached,
-    WorkerId, WorkerRank,
+    Backend, ClaimOf, Counters, Medium, Peers, Plane, Release, Releases, Timestamp, Trouble,
+    Unreached, WorkerId, WorkerRank,
 };
 use kvtop::lint::CHECKS;
 use kvtop::model::Overlaps;
@@ -66,7 +66,7 @@ pub(super) fn healthy() -> Evidence {
         ranks: vec![rank(1), rank(2)],
         tree: TreeEvidence { accepted: 600, held: 600, ..TreeEvidence::default() },
         plane: PlaneEvidence {
-            name: Some("NATS core".into()),
+            name: Some(Plane::NatsCore),
             members: 2,
             listed: Some(Timestamp(1)),
             followed: true,
@@ -501,8 +501,7 @@ fn what_keeps_events_from_kvtop_is_named_with_address_record_and_way_out() {
     let mut elsewhere = no_events();
     elsewhere.plane.open.push("zmq".into());
     elsewhere.plane.advertised.push(AdvertisedPlane {
-        name: "NATS core",
-        source: "nats",
+        plane: Plane::NatsCore,
         publishers: 2,
         first: "namespace.prod".into(),
         record: "etcd v1/event_channels/x".into(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use kvtop::domain::SourceState;
+use kvtop::domain::{SourceName, SourceState};
 use kvtop::frame::KubeChange::{Added, Deleted, Listed, Modified};
 use kvtop::source::Desired;
 use serde_json::json;
@@ -31,7 +31,7 @@ async fn the_first_lists_show_everything_there_is() {
 
     let note = watched.live().await;
 
-    assert_eq!(&*note.source, "kubernetes");
+    assert_eq!(note.source, SourceName::Kubernetes);
     assert_eq!(&*note.why, "");
     let changes: Vec<_> = watched.seen.iter().filter_map(change).collect();
     assert!(changes.iter().all(|(_, change, ..)| *change == Listed));

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use kvtop::domain::Timestamp;
+use kvtop::domain::{SourceName, Timestamp};
 use kvtop::frame::{Body, Frame, KubeChange, Origin};
 
 /// Everything that could be read at the moment of attaching.
@@ -17,7 +17,7 @@ use kvtop::frame::{Body, Frame, KubeChange, Origin};
 struct Readable {
     objects: BTreeMap<(String, String), Frame>,
     gone: BTreeSet<String>,
-    sources: BTreeMap<Arc<str>, Frame>,
+    sources: BTreeMap<SourceName, Frame>,
     logs: Vec<Frame>,
     stored: Vec<(Arc<str>, Frame)>,
 }
@@ -59,7 +59,7 @@ impl Readable {
                 }
             }
             Origin::Health { source } => {
-                self.sources.insert(Arc::clone(source), frame.clone());
+                self.sources.insert(source.clone(), frame.clone());
             }
             Origin::Log { .. } => self.logs.push(frame.clone()),
             Origin::Jetstream { subject, .. } => {
@@ -76,7 +76,9 @@ impl Readable {
         let mut read = Vec::new();
         let after = |micros: usize| from.after(Duration::from_micros(micros as u64));
         let own = ["kubernetes", "nats", "zmq", "etcd", "logs", "metrics"];
-        for source in own.into_iter().filter(|source| self.sources.contains_key(*source)) {
+        for source in
+            own.into_iter().filter(|source| self.sources.contains_key(&SourceName::from(*source)))
+        {
             read.push(health(source, from, &json!({"state": "connecting"})));
         }
         for (number, object) in self.objects.values().enumerate() {
@@ -94,7 +96,7 @@ impl Readable {
             read.push(Frame { at: after(100_000 + number), time, origin, ..message.clone() });
         }
         let end = 200_000 + self.stored.len();
-        if self.sources.contains_key("nats") {
+        if self.sources.contains_key(&SourceName::Nats) {
             let mut note = json!({"state": "live"});
             if let Some((subject, _)) = self.stored.first() {
                 let stream = subject.rsplit_once('.').unwrap().0;
@@ -104,7 +106,7 @@ impl Readable {
             }
             read.push(health("nats", after(end), &note));
         }
-        if self.sources.contains_key("kubernetes") {
+        if self.sources.contains_key(&SourceName::Kubernetes) {
             read.push(health("kubernetes", after(end), &json!({"state": "live"})));
         }
         for (number, line) in self.lines().enumerate() {
@@ -112,7 +114,9 @@ impl Readable {
             read.push(Frame { at: after(end + 10 + number), time, ..line.clone() });
         }
         let others = ["logs", "metrics", "zmq", "etcd", "port-forward"];
-        for source in others.iter().filter_map(|source| self.sources.get(*source)) {
+        for source in
+            others.iter().filter_map(|source| self.sources.get(&SourceName::from(*source)))
+        {
             read.push(Frame { at: after(end + 10 + self.logs.len()), ..source.clone() });
         }
         read

@@ -1,9 +1,8 @@
 //! Pictures made by hand, for drawing. The numbers are invented, and consistent.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use kvtop::domain::{SourceState, Timestamp, WorkerRank};
+use kvtop::domain::{SourceName, SourceState, Timestamp, WorkerRank};
 use kvtop::snapshot::{
     BlockSizes, Counters, DemoState, Deployment, EventKind, EventRow, Feed, Felt, Gravity,
     Knowledge, Latency, Limits, Playback, RateSet, Rates, RouterLoad, RouterSummary, Series,
@@ -100,7 +99,7 @@ fn event(number: u64, millis: u64, who: &str, kind: EventKind, text: &str) -> Ev
         kind,
         text: text.to_owned(),
         gravity: Gravity::Normal,
-        source: Arc::from("nats"),
+        source: SourceName::Nats,
         repeats: 0,
         orphan: false,
     }
@@ -109,7 +108,7 @@ fn event(number: u64, millis: u64, who: &str, kind: EventKind, text: &str) -> Ev
 /// Returns a source that delivers.
 pub(crate) fn source(name: &str) -> SourceRow {
     SourceRow {
-        name: name.to_owned(),
+        name: name.into(),
         state: SourceState::Live,
         why: String::new(),
         troubles: Vec::new(),
@@ -314,7 +313,7 @@ pub(crate) fn mismatch() -> Snapshot {
         row.repeats = row.number % 3 * 42;
     }
     picture.sources.truncate(1);
-    picture.sources[0].name = String::from("simulator");
+    picture.sources[0].name = SourceName::Simulator;
     picture
 }
 

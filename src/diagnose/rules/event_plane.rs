@@ -8,7 +8,7 @@ use crate::diagnose::phrase::{Count, Phrase, phrase};
 use crate::diagnose::{
     AdvertisedPlane, DownSource, Evidence, Finding, Proof, Rule, Unheard, Verdict,
 };
-use crate::domain::{Grade, Peers, Severity, Stake, Trouble};
+use crate::domain::{Grade, Peers, Plane, Severity, SourceName, Stake, Trouble};
 use crate::dynamo::plane::EVENTS_BY_ZMQ;
 use crate::dynamo::{release, variable};
 
@@ -65,7 +65,7 @@ impl Rule for EventPlane {
             if let Some(unheard) = unheard {
                 return some(evidence, unheard).into();
             }
-            let name = plane.name.as_deref().unwrap_or("the event plane");
+            let name = plane.name.map_or("the event plane", Plane::name);
             return Verdict::clear(phrase!(
                 "{} KV events received over {}",
                 Count(tally.events),
@@ -125,7 +125,8 @@ fn is_settled(evidence: &Evidence) -> bool {
 fn may_be_elsewhere(evidence: &Evidence) -> bool {
     let plane = &evidence.plane;
     let by_nats = evidence.releases.most.is_some_and(|most| most < release::EVENTS_BY_ZMQ);
-    let only_nats = plane.open.iter().all(|open| open.as_ref() == "nats") && !plane.open.is_empty();
+    let only_nats =
+        plane.open.iter().all(|open| *open == SourceName::Nats) && !plane.open.is_empty();
     is_settled(evidence) && only_nats && plane.advertised.is_empty() && !by_nats
 }
 
@@ -134,8 +135,8 @@ fn elsewhere(evidence: &Evidence) -> Option<&AdvertisedPlane> {
     let plane = &evidence.plane;
     // Sources are opened right after records are read.
     let settled = is_settled(evidence);
-    let open = |source: &str| plane.open.iter().any(|open| open.as_ref() == source);
-    plane.advertised.iter().find(|it| settled && !open(it.source))
+    let open = |advertised: Plane| plane.open.contains(&advertised.source());
+    plane.advertised.iter().find(|it| settled && !open(it.plane))
 }
 
 /// Returns true when every request went to a worker whose events arrive: the publishers that kvtop does not reach
@@ -204,10 +205,11 @@ fn none(
         Proof::new(measure::SOURCE, "down", named)
     }));
     proofs.extend(plane.advertised.iter().map(|it| {
-        let value = phrase!("{} publishers at {}, first {}", it.publishers, it.name, it.first);
+        let value =
+            phrase!("{} publishers at {}, first {}", it.publishers, it.plane.name(), it.first);
         Proof::new(measure::PLANE_ADVERTISED, value, it.record.to_string())
     }));
-    let open: Vec<&str> = plane.open.iter().map(AsRef::as_ref).collect();
+    let open: Vec<&str> = plane.open.iter().map(SourceName::as_str).collect();
     let listens = if open.is_empty() { Phrase::from("nothing") } else { open.join(", ").into() };
     proofs.push(Proof::new(measure::LISTENS_TO, listens, Origin::Kvtop));
     let (summary, fix) = said(evidence, elsewhere, unheard);
@@ -226,7 +228,8 @@ fn said(
 ) -> (Phrase, Phrase) {
     let plane = &evidence.plane;
     // The one that discovery names matters more than another that is down as well.
-    let named = |down: &&DownSource| plane.advertised.iter().any(|it| *it.source == *down.source);
+    let named =
+        |down: &&DownSource| plane.advertised.iter().any(|it| it.plane.source() == down.source);
     if let Some(down) = plane.down.iter().find(named).or_else(|| plane.down.first()) {
         let why = match (down.unreached.as_slice(), down.peers) {
             ([_, ..], Some(Peers { reached, wanted })) => {
@@ -251,12 +254,16 @@ fn said(
         let summary = phrase!(
             "{} publishers advertise KV events over {}, but kvtop does not listen there (first: {}).",
             it.publishers,
-            it.name,
+            it.plane.name(),
             it.first
         );
-        let fix = match it.source {
-            "nats" => "Pass the NATS server with --nats-url, and credentials if it needs them.",
-            _ => "Omit --zmq, so that kvtop uses the addresses in discovery records.",
+        let fix = match it.plane {
+            Plane::NatsCore | Plane::JetStream => {
+                "Pass the NATS server with --nats-url, and credentials if it needs them."
+            }
+            Plane::Zmq | Plane::ZmqBrokers => {
+                "Omit --zmq, so that kvtop uses the addresses in discovery records."
+            }
         };
         return (summary, fix.into());
     }
@@ -271,7 +278,7 @@ fn said(
         return (summary, UNPUBLISHED.into());
     }
     let over_zmq = evidence.releases.least.is_some_and(|least| least >= release::EVENTS_BY_ZMQ);
-    let only_nats = plane.open.iter().all(|open| open.as_ref() == "nats");
+    let only_nats = plane.open.iter().all(|open| *open == SourceName::Nats);
     if plane.advertised.is_empty() && over_zmq && only_nats {
         return (
             phrase!(
@@ -311,13 +318,13 @@ fn causes(down: &DownSource) -> Phrase {
 
 /// Returns the fix for a source that reports an unreachable server or publisher.
 fn reach(down: &DownSource) -> Phrase {
-    let source = down.source.as_ref();
+    let source = &down.source;
     let remedy = down.troubles.iter().find_map(|trouble| remedy(source, trouble));
     remedy.unwrap_or_else(|| {
         let fix = match source {
-            "kubernetes" => CLUSTER,
-            "nats" => SERVER,
-            "zmq" => PUBLISHERS,
+            SourceName::Kubernetes => CLUSTER,
+            SourceName::Nats => SERVER,
+            SourceName::Zmq => PUBLISHERS,
             _ => WHERE_TO,
         };
         fix.into()
@@ -325,10 +332,10 @@ fn reach(down: &DownSource) -> Phrase {
 }
 
 /// Returns the fix for one kind of trouble with a source; none for a kind that needs none.
-fn remedy(source: &str, trouble: &Trouble) -> Option<Phrase> {
+fn remedy(source: &SourceName, trouble: &Trouble) -> Option<Phrase> {
     let fix = match trouble {
         Trouble::MayNotForward { namespace } | Trouble::MayNotFindPods { namespace }
-            if source == "nats" =>
+            if *source == SourceName::Nats =>
         {
             let place = namespace.as_deref().unwrap_or("NAMESPACE");
             return Some(phrase!(

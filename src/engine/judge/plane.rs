@@ -4,18 +4,24 @@ use std::sync::Arc;
 
 use super::Judge;
 use crate::diagnose::{AdvertisedPlane, DownSource, PlaneEvidence, Refusal, Unheard, Unregistered};
-use crate::domain::{Pod, Seat, SourceNote, SourceState, Subject, Transport};
-use crate::dynamo::plane;
+use crate::domain::{Plane, Pod, Seat, SourceName, SourceNote, SourceState, Subject, Transport};
+use crate::dynamo::plane as topic;
 use crate::engine::Setup;
 use crate::model::{PodRecord, pod_worker_id};
 
 /// Sources of events, and then those that tell where events are.
-const SOURCES: [&str; 5] = ["nats", "zmq", "kubernetes", "etcd", "discovery"];
+const SOURCES: [SourceName; 5] = [
+    SourceName::Nats,
+    SourceName::Zmq,
+    SourceName::Kubernetes,
+    SourceName::Etcd,
+    SourceName::Discovery,
+];
 
 /// Returns a source that does not deliver, or not all, with what its last note says.
-fn down(name: &Arc<str>, note: &SourceNote) -> DownSource {
+fn down(name: &SourceName, note: &SourceNote) -> DownSource {
     DownSource {
-        source: Arc::clone(name),
+        source: name.clone(),
         why: Arc::clone(&note.why),
         troubles: note.troubles.clone(),
         peers: note.peers,
@@ -26,7 +32,7 @@ fn down(name: &Arc<str>, note: &SourceNote) -> DownSource {
 impl Judge<'_> {
     pub(super) fn plane_evidence(&self) -> PlaneEvidence {
         let mut plane = PlaneEvidence {
-            name: self.known.streams.deployment.plane.map(Arc::from),
+            name: self.known.streams.deployment.plane,
             members: self.known.fleet.workers.members(),
             listed: self.known.fleet.workers.first_joined(),
             advertised: self.advertised(),
@@ -39,16 +45,16 @@ impl Judge<'_> {
         }
         plane.deaf = self.deaf();
         for name in SOURCES {
-            let found = self.known.streams.sources.all().find(|(known, _)| known.as_ref() == name);
+            let found = self.known.streams.sources.all().find(|(known, _)| **known == name);
             let Some((name, record)) = found else { continue };
             let Some(note) = &record.note else { continue };
             if note.state == SourceState::Down {
                 plane.down.push(down(name, note));
             }
-            let discovers = ["kubernetes", "etcd"].contains(&name.as_ref());
+            let discovers = matches!(name, SourceName::Kubernetes | SourceName::Etcd);
             plane.followed |= discovers && note.state == SourceState::Live;
-            if SOURCES[..2].contains(&name.as_ref()) && note.state != SourceState::Ended {
-                plane.open.push(Arc::clone(name));
+            if name.brings_events() && note.state != SourceState::Ended {
+                plane.open.push(name.clone());
             }
             if let Some(peers) = note.peers.filter(|peers| peers.reached >= peers.wanted) {
                 plane.reached += peers.reached;
@@ -67,12 +73,12 @@ impl Judge<'_> {
 
     /// Returns the first source of events that is down, if no source of events delivers.
     fn deaf(&self) -> Option<DownSource> {
-        let note = |wanted: &str| {
+        let note = |wanted: &SourceName| {
             let (name, record) =
-                self.known.streams.sources.all().find(|(known, _)| known.as_ref() == wanted)?;
+                self.known.streams.sources.all().find(|(known, _)| *known == wanted)?;
             Some((name, record.note.as_ref()?))
         };
-        let notes = || SOURCES[..2].iter().filter_map(|name| note(name));
+        let notes = || SourceName::OF_EVENTS.iter().filter_map(note);
         if notes().any(|(_, note)| matches!(note.state, SourceState::Live | SourceState::Lossy)) {
             return None;
         }
@@ -84,22 +90,21 @@ impl Judge<'_> {
     fn advertised(&self) -> Vec<AdvertisedPlane> {
         let mut found: Vec<AdvertisedPlane> = Vec::new();
         for (record, channel) in self.known.shown.channels.all() {
-            let (name, source, first) = match &channel.transport {
-                Transport::Nats { prefix } => ("NATS core", "nats", prefix),
-                Transport::Zmq { endpoint } => ("ZMQ", "zmq", endpoint),
+            let (plane, first) = match &channel.transport {
+                Transport::Nats { prefix } => (Plane::NatsCore, prefix),
+                Transport::Zmq { endpoint } => (Plane::Zmq, endpoint),
                 Transport::ZmqBroker { endpoints } => match endpoints.first() {
-                    Some(first) => ("ZMQ brokers", "zmq", first),
+                    Some(first) => (Plane::ZmqBrokers, first),
                     None => continue,
                 },
             };
-            if name != "ZMQ brokers" && channel.topic.as_ref() != plane::KV_EVENTS {
+            if plane != Plane::ZmqBrokers && channel.topic.as_ref() != topic::KV_EVENTS {
                 continue;
             }
-            match found.iter_mut().find(|known| known.name == name) {
+            match found.iter_mut().find(|known| known.plane == plane) {
                 Some(known) => known.publishers += 1,
                 None => found.push(AdvertisedPlane {
-                    name,
-                    source,
+                    plane,
                     publishers: 1,
                     first: Arc::clone(first),
                     record: Arc::clone(&record.record),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::domain::{
-    Basis, ConfigFile, ConfigSource, DpRank, Endpoints, Graph, Placement, Pod, Subject, Timestamp,
-    WorkerId, WorkerRank,
+    Basis, ConfigFile, ConfigSource, DpRank, Endpoints, Graph, Placement, Pod, SourceName, Subject,
+    Timestamp, WorkerId, WorkerRank,
 };
 use crate::engine::Learner;
 use crate::engine::journal::Head;
@@ -12,7 +12,7 @@ use crate::model::{PodRecord, file_source};
 use crate::snapshot::{EventKind, Gravity};
 
 impl Learner<'_> {
-    pub(super) fn pod(&mut self, pod: &Pod, at: Timestamp, source: &Arc<str>) {
+    pub(super) fn pod(&mut self, pod: &Pod, at: Timestamp, source: &SourceName) {
         let before = self.known.shown.cluster.pod(&pod.name).map(|record| record.pod.clone());
         for news in before.iter().flat_map(|before| changes(before, pod)) {
             self.pod_event(&pod.name, &news, at, source);
@@ -43,7 +43,7 @@ impl Learner<'_> {
         }
     }
 
-    pub(super) fn pod_gone(&mut self, name: &Arc<str>, at: Timestamp, source: &Arc<str>) {
+    pub(super) fn pod_gone(&mut self, name: &Arc<str>, at: Timestamp, source: &SourceName) {
         let known = self.known.shown.cluster.remove_pod(name);
         self.known.fleet.versions.forget_pod(name);
         let worker = self.known.fleet.workers.in_pod(name);
@@ -56,7 +56,7 @@ impl Learner<'_> {
         }
     }
 
-    fn pod_event(&mut self, pod: &str, text: &str, at: Timestamp, source: &Arc<str>) {
+    fn pod_event(&mut self, pod: &str, text: &str, at: Timestamp, source: &SourceName) {
         let (kind, gravity) = (EventKind::Worker, Gravity::Notice);
         let (orphan, worker) = (false, None);
         let head = Head { at, who: pod, kind, gravity, source, orphan, worker, class: "" };
@@ -98,7 +98,7 @@ impl Learner<'_> {
         }
     }
 
-    pub(super) fn placed(&mut self, placement: &Placement, at: Timestamp, source: &Arc<str>) {
+    pub(super) fn placed(&mut self, placement: &Placement, at: Timestamp, source: &SourceName) {
         let worker = placement.worker;
         if let Some(pod) = &placement.pod {
             self.known.fleet.workers.set_pod(worker, pod);
@@ -130,7 +130,7 @@ impl Learner<'_> {
         worker: WorkerId,
         present: bool,
         at: Timestamp,
-        source: &Arc<str>,
+        source: &SourceName,
     ) {
         if self.note_presence(worker, present, at, source) && !present {
             self.known.index.mirror.remove_worker(worker);
@@ -143,7 +143,7 @@ impl Learner<'_> {
         worker: WorkerId,
         present: bool,
         at: Timestamp,
-        source: &Arc<str>,
+        source: &SourceName,
     ) -> bool {
         if !self.known.fleet.workers.set_present(worker, present, at) {
             return false;

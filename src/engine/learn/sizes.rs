@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::domain::{
-    Basis, BlockSizeNotice, Claim, ClaimOf, ClaimValue, ClaimWhat, Medium, Subject, Timestamp,
+    Basis, BlockSizeNotice, Claim, ClaimOf, ClaimValue, ClaimWhat, Medium, SourceName, Subject,
+    Timestamp,
 };
 use crate::engine::journal::Head;
 use crate::engine::{Fleet, Learner};
@@ -14,7 +15,7 @@ impl Learner<'_> {
         &mut self,
         notice: &BlockSizeNotice,
         at: Timestamp,
-        source: &Arc<str>,
+        source: &SourceName,
     ) {
         let (publisher, engine) = (notice.publisher.tokens(), notice.engine.tokens());
         let subjects = self.known.fleet.subjects_in(&notice.pod);

@@ -2,7 +2,9 @@
 
 use super::span;
 use crate::diagnose::Objectives;
-use crate::domain::{LatencyName, SourceState, Subject, Timestamp, WorkerId, WorkerRank};
+use crate::domain::{
+    LatencyName, SourceName, SourceState, Subject, Timestamp, WorkerId, WorkerRank,
+};
 use crate::engine::known::Routing;
 use crate::engine::meters::Meters;
 use crate::engine::{Knowledge, MINUTE};
@@ -113,7 +115,7 @@ fn latency(
 
 /// Returns true while the logs of all pods are followed, and some of these are routers.
 fn all_followed(known: &Knowledge) -> bool {
-    let notes = known.streams.sources.all().filter(|(name, _)| name.as_ref() == "logs");
+    let notes = known.streams.sources.all().filter(|(name, _)| **name == SourceName::Logs);
     let whole = notes.filter_map(|(_, record)| record.note.as_ref()).any(|note| {
         let all = note.peers.is_some_and(|logs| logs.wanted > 0 && logs.reached >= logs.wanted);
         note.state == SourceState::Live && all

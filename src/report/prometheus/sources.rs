@@ -18,7 +18,7 @@ pub(super) fn put(page: &mut Page, snapshot: &Snapshot, labels: &Labels) {
         ("kvtop_source_gaps_total", "Missing messages", |row| row.gaps),
     ];
     for row in &snapshot.sources {
-        let labels = labels.with("source", row.name.clone());
+        let labels = labels.with("source", row.name.to_string());
         let is_up = matches!(row.state, SourceState::Live | SourceState::Lossy);
         page.put(&up, &labels, is_up);
         for (name, help, value) in counted {

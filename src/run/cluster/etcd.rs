@@ -3,7 +3,7 @@
 use super::ending;
 use crate::attach::EtcdTarget;
 use crate::clock;
-use crate::domain::{SourceNote, SourceState};
+use crate::domain::{SourceName, SourceNote, SourceState};
 use crate::source::etcd::{self, EtcdAddress, EtcdSpec};
 use crate::source::nats::Secret;
 use crate::source::reach::Reach;
@@ -69,7 +69,7 @@ impl Etcd {
     }
 
     fn tell(&self, why: &str) {
-        let note = SourceNote::new("etcd", SourceState::Down, why, clock::now());
+        let note = SourceNote::new(SourceName::Etcd, SourceState::Down, why, clock::now());
         // With nobody to hear it the owner ends by itself.
         self.emitter.note(&note);
     }

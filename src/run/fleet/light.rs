@@ -14,7 +14,7 @@ use super::{Common, Row};
 use crate::attach::{Choice, Place, Wanted};
 use crate::cli::SourceArgs;
 use crate::clock;
-use crate::domain::{SourceState, Timestamp, Trouble};
+use crate::domain::{SourceName, SourceState, Timestamp, Trouble};
 use crate::engine::{Engine, EngineOptions};
 use crate::frame::Frame;
 use crate::snapshot::{Member, MemberId, Snapshot, ViewQuery};
@@ -129,7 +129,7 @@ impl Light {
 
 /// Returns true once the pods of the namespace were listed.
 fn lists_pods(snapshot: &Snapshot) -> bool {
-    let row = snapshot.sources.iter().find(|row| row.name == "kubernetes");
+    let row = snapshot.sources.iter().find(|row| row.name == SourceName::Kubernetes);
     row.is_some_and(|row| {
         row.state == SourceState::Live && !row.troubles.contains(&Trouble::PodsHidden)
     })

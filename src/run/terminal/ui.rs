@@ -209,7 +209,7 @@ impl<H: Hooks> Ui<H> {
             playback.paused = true;
         }
         picture.sources = vec![SourceRow {
-            name: "kvtop".to_owned(),
+            name: "kvtop".into(),
             state: SourceState::Down,
             why: "engine stopped".to_owned(),
             troubles: Vec::new(),

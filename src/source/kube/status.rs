@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use super::condition::Summary;
 use crate::clock;
-use crate::domain::{Reason, SourceNote, SourceState, Timestamp};
+use crate::domain::{Reason, SourceName, SourceNote, SourceState, Timestamp};
 use crate::source::Emitter;
 
 /// A note is made at least this often.
@@ -18,7 +18,7 @@ const LOSSY_FOR: Duration = Duration::from_secs(60);
 
 /// The state of the source, which it turns into notes.
 pub(super) struct Status {
-    name: Arc<str>,
+    name: SourceName,
     emitter: Emitter,
     shown: watch::Sender<SourceState>,
     /// Frames that the emitter had dropped before.
@@ -35,7 +35,11 @@ pub(super) struct Status {
 }
 
 impl Status {
-    pub(super) fn new(name: Arc<str>, emitter: Emitter, shown: watch::Sender<SourceState>) -> Self {
+    pub(super) fn new(
+        name: SourceName,
+        emitter: Emitter,
+        shown: watch::Sender<SourceState>,
+    ) -> Self {
         Self {
             name,
             dropped_before: emitter.dropped(),
@@ -74,7 +78,7 @@ impl Status {
         self.count(summary.state);
         self.told_at = now;
         let note = SourceNote {
-            source: Arc::clone(&self.name),
+            source: self.name.clone(),
             state: summary.state,
             why: Arc::clone(&summary.why.text),
             troubles: summary.why.troubles.clone(),

@@ -61,9 +61,9 @@ pub fn follow_files(files: Vec<LogFile>, text: LogText, emitter: Emitter) -> Sou
             logs[place].standing = Standing::Failed(error.to_string());
         }
     }
-    let notes = Notes::new(NAME.into(), emitter.clone(), shown);
+    let notes = Notes::new(NAME, emitter.clone(), shown);
     let task = tokio::spawn(Follower { logs, heard, wanted, notes, emitter }.run());
-    SourceHandle { name: NAME.into(), desired, state, task }
+    SourceHandle { name: NAME, desired, state, task }
 }
 
 /// News of a file.

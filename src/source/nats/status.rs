@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use crate::clock;
-use crate::domain::{HistoryNote, Reason, SourceNote, SourceState, Timestamp};
+use crate::domain::{HistoryNote, Reason, SourceName, SourceNote, SourceState, Timestamp};
 use crate::source::Emitter;
 
 /// A note is made at least this often.
@@ -30,7 +30,7 @@ pub(super) enum Kept {
 
 /// The state of the source, which it turns into notes.
 pub(super) struct Status {
-    name: Arc<str>,
+    name: SourceName,
     emitter: Emitter,
     shown: watch::Sender<SourceState>,
     /// Frames that the emitter had dropped when the source started.
@@ -58,7 +58,11 @@ pub(super) struct Status {
 }
 
 impl Status {
-    pub(super) fn new(name: Arc<str>, emitter: Emitter, shown: watch::Sender<SourceState>) -> Self {
+    pub(super) fn new(
+        name: SourceName,
+        emitter: Emitter,
+        shown: watch::Sender<SourceState>,
+    ) -> Self {
         let dropped_before = emitter.dropped();
         Self {
             name,
@@ -198,7 +202,7 @@ impl Status {
         }
         for history in histories {
             let note = SourceNote {
-                source: Arc::clone(&self.name),
+                source: self.name.clone(),
                 state: self.state,
                 why: Arc::clone(&self.why.text),
                 troubles: self.why.troubles.clone(),

@@ -12,14 +12,16 @@ pub(super) fn of(picture: &Snapshot) -> usize {
         _ => row.note.len(),
     };
     let components = |row: &crate::snapshot::GraphRow| {
-        row.name.len() + row.namespace.len() + rows(&row.components, |part| part.name.len())
+        row.name.as_str().len()
+            + row.namespace.len()
+            + rows(&row.components, |part| part.name.len())
     };
     size_of::<Snapshot>()
         + rows(&picture.workers, worker)
         + rows(&picture.memory, memory)
         + rows(&picture.pods, pod)
         + rows(&picture.claims, |_: &ClaimRow| 0)
-        + rows(&picture.sources, |row| row.name.len() + row.why.len())
+        + rows(&picture.sources, |row| row.name.as_str().len() + row.why.len())
         + rows(&picture.rejects.reasons, |row| row.origin.len() + row.why.len() + row.sample.len())
         + rows(&picture.events, |row: &EventRow| row.who.len() + row.text.len())
         + rows(&picture.decisions, decision)
@@ -65,7 +67,7 @@ fn memory(row: &MemoryRow) -> usize {
 
 fn pod(row: &PodRow) -> usize {
     let texts = [&row.dgd, &row.component, &row.node, &row.ip, &row.trouble, &row.version];
-    row.name.len()
+    row.name.as_str().len()
         + row.phase.len()
         + texts.map(|it| text(it.as_ref())).iter().sum::<usize>()
         + text(row.image.as_ref())

@@ -211,7 +211,7 @@ fn sources(snapshot: &Snapshot, now: Timestamp, detail: Detail, glyphs: &Glyphs)
         if recorded && row.state == SourceState::Live {
             verdict.word = "recorded";
         }
-        let name = text::cut(&text::clean(&row.name), 16, glyphs.ellipsis);
+        let name = text::cut(&text::clean(row.name.as_str()), 16, glyphs.ellipsis);
         let mark = verdict.state.glyph(glyphs);
         parts.push(part(format!("{name} "), Role::Fg));
         let said = match detail {

@@ -6,6 +6,7 @@ mod event;
 use ratatui::layout::Rect;
 
 use super::{PanelContext, PanelId, events};
+use crate::domain::SourceName;
 use crate::snapshot::{Answer, EventRow, Snapshot};
 use crate::tui::keymap::names::with_keys;
 use crate::tui::text;
@@ -25,7 +26,7 @@ const TIMED: usize = 30;
 /// Columns from which on the source of each event is told.
 const SOURCED: usize = 100;
 /// The source of log lines.
-const LOGS: &str = "logs";
+const LOGS: SourceName = SourceName::Logs;
 /// Columns of a source.
 const SOURCE: usize = 10;
 
@@ -96,7 +97,7 @@ fn window(
 pub fn filtered<'a>(snapshot: &'a Snapshot, state: &views::events::State) -> Vec<&'a EventRow> {
     let filter = state.filter();
     let all = state.rows == Rows::Events;
-    let wanted = |row: &&EventRow| all || row.source.as_ref() == LOGS;
+    let wanted = |row: &&EventRow| all || row.source == LOGS;
     let rows = snapshot.events.iter().filter(wanted);
     rows.filter(|row| filter.matches(&(*row).into())).collect()
 }
@@ -222,7 +223,7 @@ impl<'a> Pen<'a> {
         let time = self.time(row);
         let head = format!("{} {:KIND$} ", text::pad(&name, self.who), row.kind.name());
         let source = if self.width >= SOURCED {
-            let source = text::cut(&text::clean(&row.source), SOURCE, glyphs.ellipsis);
+            let source = text::cut(&text::clean(row.source.as_str()), SOURCE, glyphs.ellipsis);
             format!("{} ", text::pad(&source, SOURCE))
         } else {
             String::new()

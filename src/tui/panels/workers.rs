@@ -14,7 +14,7 @@ use cells::{Graphs, Pen, name};
 use ratatui::layout::Rect;
 
 use super::{PanelContext, PanelId};
-use crate::domain::WorkerRank;
+use crate::domain::{SourceName, WorkerRank};
 use crate::dynamo::plane::EVENTS_BY_ZMQ;
 use crate::snapshot::{Gravity, PodRow, Snapshot, SourceRow, WorkerRow};
 use crate::tui::filter::{Filter, Target};
@@ -172,7 +172,7 @@ fn inside(area: Rect, framed: bool) -> (usize, u16) {
 
 /// Says why there are no workers: what Kubernetes complains of, or that none has been seen yet.
 fn wait(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
-    let complains = |row: &&SourceRow| row.name == "kubernetes" && !row.why.is_empty();
+    let complains = |row: &&SourceRow| row.name == SourceName::Kubernetes && !row.why.is_empty();
     let found = context.snapshot.sources.iter().find(complains);
     let found = found.filter(|row| matches!(judge::source(row).state, State::Warn | State::Fail));
     let (said, role) = match found {

@@ -8,7 +8,7 @@ use crate::diagnose::fix::Fix;
 use crate::diagnose::measure;
 use crate::diagnose::phrase::{Count, Phrase, phrase};
 use crate::diagnose::{Finding, Proof, workers_of};
-use crate::domain::{ClaimOf, Grade, Severity, WorkerId};
+use crate::domain::{ClaimOf, Grade, Plane, Severity, WorkerId};
 use crate::model::Tally;
 
 /// Finds workers whose KV events show that engine and publisher use different block sizes.
@@ -271,12 +271,12 @@ fn removes_only(evidence: &Evidence, tally: &Tally) -> bool {
 
 fn published_proofs(evidence: &Evidence, fault: &Fault<'_>) -> Vec<Proof> {
     let Fault { some, counted, empties, removals } = fault;
-    let plane = evidence.plane.name.as_deref().unwrap_or("events").to_owned();
+    let plane = evidence.plane.name.map_or("events", Plane::name);
     let counters = &counted.counters;
     let mut proofs = Vec::new();
     if *empties {
         let value = phrase!("{} of {}", Count(counters.empty_stores), Count(counters.stores));
-        proofs.push(Proof::new(measure::EMPTY_STORES, value, plane.clone()).at(evidence.at));
+        proofs.push(Proof::new(measure::EMPTY_STORES, value, plane).at(evidence.at));
         // Without this row, the shares of empty and of rejected stores seem to contradict each other.
         let (empty, refused) = (counters.empty_stores, counters.refused_stores);
         if refused > 0 && refused < empty && empty == counters.stores {
