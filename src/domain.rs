@@ -15,6 +15,7 @@ mod kv;
 mod manifest;
 mod plane;
 mod pod_name;
+mod provenance;
 mod rollout;
 mod secret;
 mod source;
@@ -44,6 +45,7 @@ pub use kv::{Block, ClearScope, Envelope, KvBatch, KvEvent, KvHead, KvKind, Tier
 pub use manifest::{GraphApi, ManifestList, ManifestPart};
 pub use plane::Plane;
 pub use pod_name::short_pod_names;
+pub use provenance::Provenance;
 pub use rollout::RolloutStage;
 pub use secret::{SECRET_PARTS, SECRET_WORDS};
 pub use source::{

@@ -20,7 +20,7 @@ const NOW: Timestamp = Timestamp(1_795_224_204_000_000);
 fn figure(snapshot: &Snapshot, name: &str) -> Option<(f64, String)> {
     let row = snapshot.memory.first().unwrap();
     let figure = MemoryRow::FIGURES.iter().find(|figure| figure.name == name).unwrap();
-    (figure.of)(row).as_ref().map(|known| (known.value, known.source.clone()))
+    (figure.of)(row).as_ref().map(|known| (known.value, known.source.to_string()))
 }
 
 fn value(snapshot: &Snapshot, name: &str) -> f64 {
@@ -176,8 +176,17 @@ fn a_worker_that_just_came_is_measured_from_its_first_event_on() {
     assert!(!young.is_empty());
     for row in young {
         let stored = row.stored_per_second.as_ref().unwrap();
-        let seconds: f64 =
-            stored.source.split(" in ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+        let seconds: f64 = stored
+            .source
+            .to_string()
+            .split(" in ")
+            .nth(1)
+            .unwrap()
+            .split(' ')
+            .next()
+            .unwrap()
+            .parse()
+            .unwrap();
         assert!(seconds <= 200.0, "older than it is: {stored:?}");
         let stays = row.residency.as_ref().unwrap();
         assert!(stays.value <= seconds + 1.0, "longer than it has lived: {stays:?}");

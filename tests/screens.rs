@@ -14,6 +14,7 @@ mod tree;
 mod views;
 mod walks;
 
+use kvtop::domain::Provenance;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -126,7 +127,7 @@ fn figures_of_an_endpoint_that_stopped_answering_are_dimmed() {
     let mut picture = pictures::healthy();
     let at = picture.at.before(Duration::from_secs(16));
     for row in &mut picture.workers {
-        let source = format!("metrics of {}", row.pod.as_ref().unwrap());
+        let source = Provenance::Metrics(row.pod.as_deref().unwrap().into());
         let at = if row.alias == "w0" { at } else { picture.at };
         row.hit_rate = Some(Sourced { value: 0.87, source: source.clone(), at });
         row.kv_utilization = Some(Sourced { value: 0.54, source, at });

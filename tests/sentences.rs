@@ -14,6 +14,7 @@ const SENTENCES: &[&str] = &[
     "refuted_by",
     "restarts",
     "sentence",
+    "source",
     "source_text",
     "summary",
     "verify",

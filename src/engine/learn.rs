@@ -13,8 +13,8 @@ use super::journal::Head;
 use super::lanes::Lanes;
 use crate::domain::{
     ActiveLoad, ClaimOf, ClaimValue, ClaimWhat, Decision, Envelope, Fact, GaugeName, HitRate,
-    KvKind, LogWarning, Membership, Overlap, RequestEvent, RequestPhase, SourceName, SourceNote,
-    SourceState, Subject, Timestamp, WarningKind, WorkerId, WorkerRank,
+    KvKind, LogWarning, Membership, Overlap, Provenance, RequestEvent, RequestPhase, SourceName,
+    SourceNote, SourceState, Subject, Timestamp, WarningKind, WorkerId, WorkerRank,
 };
 use crate::dynamo::plane;
 use crate::frame::Frame;
@@ -189,14 +189,14 @@ impl Learner<'_> {
             let scraped = *source == SourceName::Metrics;
             let value = RouterLoad { decode_blocks, prefill_tokens, scraped };
             let source = if scraped {
-                "metrics of a frontend".into()
+                Provenance::FrontendMetrics
             } else {
-                format!("{} of a router", plane::LOAD).into()
+                Provenance::told(format!("{} of a router", plane::LOAD))
             };
             record.load = Some(Measured { value, source, at });
         }
         let Some(value) = used else { return };
-        record.used_blocks = Some(Measured { value, source: plane::LOAD.into(), at });
+        record.used_blocks = Some(Measured { value, source: Provenance::told(plane::LOAD), at });
     }
 
     fn hit_rate(&mut self, hit: &HitRate, at: Timestamp) {
@@ -283,7 +283,7 @@ impl Learner<'_> {
                 record.first_routed.get_or_insert(at);
                 record.last_routed = record.last_routed.max(Some(at));
                 if let Some(value) = decision.total_blocks {
-                    let source = format!("log of {}", decision.router).into();
+                    let source = Provenance::told(format!("log of {}", decision.router));
                     record.capacity = Some(Measured { value, source, at });
                 }
             }

@@ -295,7 +295,7 @@ fn rejects(rejects: &RejectLog) -> Rejects {
 }
 
 fn sourced<T: Clone>(measured: &Measured<T>) -> Sourced<T> {
-    Sourced { value: measured.value.clone(), source: measured.source.to_string(), at: measured.at }
+    Sourced { value: measured.value.clone(), source: measured.source.clone(), at: measured.at }
 }
 
 fn series(known: &Knowledge, query: &ViewQuery, at: Timestamp) -> SeriesSet {

@@ -10,7 +10,9 @@ use super::buckets::{Buckets, Slot};
 use super::decisions::Overlaps;
 use super::numbers::Numbers;
 use super::tally::Tally;
-use crate::domain::{Counters, FastMap, Membership, RankLedger, Timestamp, WorkerId, WorkerRank};
+use crate::domain::{
+    Counters, FastMap, Membership, Provenance, RankLedger, Timestamp, WorkerId, WorkerRank,
+};
 
 /// Most ranks that are kept; a deployment has some thousand at most.
 pub(super) const RANK_LIMIT: usize = 65_536;
@@ -23,8 +25,8 @@ const SLOTTED_RANKS: usize = 2048;
 pub struct Measured<T> {
     /// The value.
     pub value: T,
-    /// Where it was read, for people.
-    pub source: Arc<str>,
+    /// Where it was read.
+    pub source: Provenance,
     /// When.
     pub at: Timestamp,
 }

@@ -133,16 +133,16 @@ struct Worker<'a> {
     rates: Option<BTreeMap<&'static str, Rate>>,
     block_size: BlockSize,
     kv_utilization: Option<f64>,
-    kv_utilization_source: Option<&'a str>,
+    kv_utilization_source: Option<String>,
     kv_utilization_at: Option<String>,
     used_blocks: Option<u64>,
-    used_blocks_source: Option<&'a str>,
+    used_blocks_source: Option<String>,
     used_blocks_at: Option<String>,
     capacity_blocks: Option<u64>,
-    capacity_blocks_source: Option<&'a str>,
+    capacity_blocks_source: Option<String>,
     capacity_blocks_at: Option<String>,
     hit_rate: Option<f64>,
-    hit_rate_source: Option<&'a str>,
+    hit_rate_source: Option<String>,
     hit_rate_at: Option<String>,
     routed: Option<u64>,
     mean_overlap: Option<f64>,
@@ -363,8 +363,8 @@ fn value_of<T: Copy>(sourced: Option<&Sourced<T>>) -> Option<T> {
     sourced.map(|sourced| sourced.value)
 }
 
-fn source_of<T>(sourced: Option<&Sourced<T>>) -> Option<&str> {
-    sourced.map(|sourced| sourced.source.as_str())
+fn source_of<T>(sourced: Option<&Sourced<T>>) -> Option<String> {
+    sourced.map(|sourced| sourced.source.to_string())
 }
 
 fn time_of<T>(sourced: Option<&Sourced<T>>) -> Option<String> {

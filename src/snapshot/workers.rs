@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Series;
-use crate::domain::{RankLedger, Tier, Timestamp, WorkerRank};
+use crate::domain::{Provenance, RankLedger, Tier, Timestamp, WorkerRank};
 
 /// Events counted since kvtop attached.
 pub type Counters = crate::domain::Counters;
@@ -75,8 +75,8 @@ pub struct BlockSizes {
 pub struct Sourced<T> {
     /// The value.
     pub value: T,
-    /// Where it was read, for people.
-    pub source: String,
+    /// Where it was read.
+    pub source: Provenance,
     /// When.
     pub at: Timestamp,
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use kvtop::domain::{Timestamp, WorkerId, WorkerRank};
+use kvtop::domain::{Provenance, Timestamp, WorkerId, WorkerRank};
 use kvtop::snapshot::{
     Answer, DecisionRow, EventDetail, Feed, FindingRow, FixRow, FrameView, Playback, PodRow,
     RoutingDetail, Series, Severity, ShareRow, Snapshot, Sourced, TermRow, WorkerDetail, WorkerRow,
@@ -46,8 +46,11 @@ fn worker() -> impl Strategy<Value = WorkerRow> {
             row.rank = WorkerRank::new(counts[0], u32::from(counts[1] > u64::MAX / 2));
             (row.accepted, row.held) = (counts[2], counts[3]);
             row.orphan_share = Some(share);
-            row.kv_utilization =
-                Some(Sourced { value: share, source: String::new(), at: Timestamp(counts[0]) });
+            row.kv_utilization = Some(Sourced {
+                value: share,
+                source: Provenance::told(""),
+                at: Timestamp(counts[0]),
+            });
             row.rates.ten_seconds.stores = rate;
             row.routed_per_second = rate;
             row.mean_overlap = Some(rate);

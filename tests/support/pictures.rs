@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kvtop::domain::{SourceName, SourceState, Timestamp, WorkerRank};
+use kvtop::domain::{Provenance, SourceName, SourceState, Timestamp, WorkerRank};
 use kvtop::snapshot::{
     BlockSizes, Counters, DemoState, Deployment, EventKind, EventRow, Feed, Felt, Gravity,
     Knowledge, Latency, Limits, Playback, RateSet, Rates, RouterLoad, RouterSummary, Series,
@@ -58,7 +58,7 @@ pub(crate) fn worker(number: u64, pod: &str) -> WorkerRow {
         restarts: 0,
         load: Some(Sourced {
             value: RouterLoad { decode_blocks: 41, prefill_tokens: 0 },
-            source: String::from("kv_metrics of a router"),
+            source: Provenance::told("kv_metrics of a router"),
             at: NOW,
         }),
         orphan_share: Some(0.002),
@@ -67,7 +67,7 @@ pub(crate) fn worker(number: u64, pod: &str) -> WorkerRow {
 }
 
 fn sourced(value: f64) -> Sourced<f64> {
-    Sourced { value, source: String::from("metrics"), at: NOW }
+    Sourced { value, source: Provenance::told("metrics"), at: NOW }
 }
 
 fn rates(stores: f64, removals: f64, refused: f64) -> RateSet {

@@ -1,6 +1,8 @@
 //! What engines' metrics say of their KV caches, to the rank it is about.
 
-use crate::domain::{DpRank, Gauge, GaugeName, Timestamp, WorkerRank};
+use std::sync::Arc;
+
+use crate::domain::{DpRank, Gauge, GaugeName, Provenance, Timestamp, WorkerRank};
 use crate::engine::Learner;
 use crate::engine::picture::whole;
 use crate::model::Measured;
@@ -14,7 +16,7 @@ impl Learner<'_> {
         let worker = gauge.worker.or_else(|| self.known.fleet.workers.in_pod(&gauge.pod));
         let Some(worker) = worker else { return };
         let dp_rank = gauge.dp_rank.unwrap_or(DpRank(0));
-        let source = format!("metrics of {}", gauge.pod).into();
+        let source = Provenance::Metrics(Arc::clone(&gauge.pod));
         let Some(record) = self.known.fleet.workers.rank_mut(WorkerRank { worker, dp_rank }) else {
             return;
         };

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::{
-    ClaimValue, ClaimWhat, Release, Timestamp, TreeNode, TreePlace, TreeSort, WorkerRank,
+    ClaimValue, ClaimWhat, Provenance, Release, Timestamp, TreeNode, TreePlace, TreeSort,
+    WorkerRank,
 };
 use crate::dynamo::release;
 use crate::engine::Knowledge;
@@ -187,7 +188,7 @@ fn active(known: &Knowledge, rank: WorkerRank) -> (Option<f64>, Option<Sourced<f
     let term = known.index.explorer.said.get(&rank).and_then(|said| said.cost);
     let logged = term.map(|(_, value, at)| Sourced {
         value,
-        source: String::from("a router's formula"),
+        source: Provenance::told("a router's formula"),
         at,
     });
     let record: Option<&RankRecord> =
@@ -195,7 +196,7 @@ fn active(known: &Knowledge, rank: WorkerRank) -> (Option<f64>, Option<Sourced<f
     let load = record.and_then(|record| record.load.as_ref());
     let told = load.map(|load| Sourced {
         value: load.value.decode_blocks as f64,
-        source: load.source.to_string(),
+        source: load.source.clone(),
         at: load.at,
     });
     let newest = match (logged, told) {

@@ -1,8 +1,9 @@
 //! Rows of memory: capacity and churn by arithmetic, each figure with its inputs.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::{ClaimOf, ClaimWhat, Subject, Timestamp};
+use crate::domain::{ClaimOf, ClaimWhat, Provenance, Subject, Timestamp};
 use crate::engine::Knowledge;
 use crate::model::{RankRecord, Tally};
 use crate::snapshot::{MemoryRow, Sourced};
@@ -33,7 +34,7 @@ fn row(known: &Knowledge, record: &RankRecord, at: Timestamp) -> MemoryRow {
     let room = Room::of(known, record);
     let churn = Churn::of(known, record, at);
     let held = known.index.mirror.counts(record.rank).held[0];
-    let held = sourced(held as f64, "blocks by KV events", at);
+    let held = told(held as f64, "blocks by KV events", at);
     let held = counts_all(record).then_some(held);
     let pressure = ratio(churn.working_set.as_ref(), room.blocks.as_ref());
     MemoryRow {
@@ -96,7 +97,7 @@ impl Room {
             .copied()
             .find_map(|of| room.claim_of(known, ClaimWhat::BlockSize, of, "tokens per block"));
         room.blocks = room.capacity.as_ref().map(|capacity| {
-            sourced(capacity.value as f64, &format!("blocks by {}", capacity.source), capacity.at)
+            told(capacity.value as f64, format!("blocks by {}", capacity.source), capacity.at)
         });
         room.tokens = room
             .claim(known, ClaimWhat::KvCacheTokens, "tokens")
@@ -126,7 +127,7 @@ impl Room {
         } else {
             format!("{unit} by {}", stored.claim.source)
         };
-        Some(sourced(value as f64, &source, stored.last))
+        Some(told(value as f64, source, stored.last))
     }
 }
 
@@ -150,18 +151,18 @@ impl Churn {
         let seconds = at.since(since).as_secs_f64();
         let span = format!("in {seconds:.0} s, KV events");
         let rate = |blocks: u64| {
-            let told = seconds >= MIN_SECONDS && record.last_event.is_some();
-            told.then(|| sourced(blocks as f64 / seconds, &format!("{blocks} blocks {span}"), at))
+            let counted = seconds >= MIN_SECONDS && record.last_event.is_some();
+            counted.then(|| derived(blocks as f64 / seconds, format!("{blocks} blocks {span}"), at))
         };
         let returned = (tally.sampled >= MIN_SAMPLED).then(|| {
             let text = format!("{} of {} sampled blocks {span}", tally.returned, tally.sampled);
-            sourced(tally.returned as f64 / tally.sampled as f64, &text, at)
+            derived(tally.returned as f64 / tally.sampled as f64, text, at)
         });
         let stored = tally.counters.stored_blocks;
         let again = returned.as_ref().map_or(0.0, |share| share.value);
         let working_set = (stored > 0).then(|| {
             let text = format!("{stored} blocks stored {span}, without those stored again");
-            sourced(stored as f64 * (1.0 - again), &text, at)
+            derived(stored as f64 * (1.0 - again), text, at)
         });
         Self {
             stored: rate(stored),
@@ -179,32 +180,34 @@ fn over_commit(known: &Knowledge, room: &Room, at: Timestamp) -> Figure {
         .into_iter()
         .find_map(|of| room.claim_of(known, ClaimWhat::MaxNumSeqs, of, "requests at once"));
     let length = known.routing.router.mean_sequence();
-    let length = length.map(|mean| sourced(mean, "mean tokens by frontends' metrics", at));
+    let length = length.map(|mean| told(mean, "mean tokens by frontends' metrics", at));
     ratio(product(running.as_ref(), length.as_ref()).as_ref(), room.tokens.as_ref())
 }
 
-fn sourced(value: f64, source: &str, at: Timestamp) -> Sourced<f64> {
-    Sourced { value, source: source.to_owned(), at }
+fn told(value: f64, place: impl Into<Arc<str>>, at: Timestamp) -> Sourced<f64> {
+    Sourced { value, source: Provenance::told(place), at }
+}
+
+fn derived(value: f64, calculation: impl Into<Arc<str>>, at: Timestamp) -> Sourced<f64> {
+    Sourced { value, source: Provenance::derived(calculation), at }
 }
 
 fn amount(input: &Sourced<f64>) -> String {
     let places = if input.value >= 100.0 || input.value.fract() == 0.0 { 0 } else { 2 };
-    let derived = input.source.starts_with(|letter: char| letter.is_ascii_digit());
-    if derived {
-        format!("{:.places$} ({})", input.value, input.source)
-    } else {
-        format!("{:.places$} {}", input.value, input.source)
+    match input.source {
+        Provenance::Derived(_) => format!("{:.places$} ({})", input.value, input.source),
+        _ => format!("{:.places$} {}", input.value, input.source),
     }
 }
 
 fn ratio(over: Option<&Sourced<f64>>, under: Option<&Sourced<f64>>) -> Figure {
     let (over, under) = (over?, under.filter(|under| under.value > 0.0)?);
     let source = format!("{} / {}", amount(over), amount(under));
-    Some(Sourced { value: over.value / under.value, source, at: over.at.max(under.at) })
+    Some(derived(over.value / under.value, source, over.at.max(under.at)))
 }
 
 fn product(one: Option<&Sourced<f64>>, other: Option<&Sourced<f64>>) -> Figure {
     let (one, other) = (one?, other?);
     let source = format!("{} * {}", amount(one), amount(other));
-    Some(Sourced { value: one.value * other.value, source, at: one.at.max(other.at) })
+    Some(derived(one.value * other.value, source, one.at.max(other.at)))
 }

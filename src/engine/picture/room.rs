@@ -1,8 +1,10 @@
 //! How many blocks a rank has room for, and how many are in use.
 
+use std::sync::Arc;
+
 use super::router::whole;
 use super::sourced;
-use crate::domain::{Basis, ClaimOf, ClaimWhat, Subject};
+use crate::domain::{Basis, ClaimOf, ClaimWhat, Provenance, Subject};
 use crate::model::{Claims, RankRecord};
 use crate::snapshot::Sourced;
 
@@ -15,7 +17,7 @@ pub(in crate::engine) fn capacity(
 ) -> Option<Sourced<u64>> {
     let claimed = |of| {
         let (value, stored) = claims.count(ClaimWhat::TotalKvBlocks, of, subjects)?;
-        let source = stored.claim.source.to_string();
+        let source = Provenance::told(Arc::clone(&stored.claim.source));
         Some(Sourced { value, source, at: stored.last })
     };
     claimed(ClaimOf::Card)
@@ -47,7 +49,7 @@ pub(super) fn shown(
 fn told(claims: &Claims, record: &RankRecord, subjects: &[Subject]) -> Option<Sourced<u64>> {
     let adopted = || {
         let (value, stored) = claims.any_count(ClaimWhat::TotalKvBlocks, ClaimOf::Router)?;
-        let source = stored.claim.source.to_string();
+        let source = Provenance::told(Arc::clone(&stored.claim.source));
         Some(Sourced { value, source, at: stored.last })
     };
     tokens(claims, record, subjects)
@@ -73,7 +75,7 @@ pub(super) fn used(
         let (share, room) = (record.utilization.as_ref()?, capacity?);
         Some(Sourced {
             value: whole(share.value * room.value as f64),
-            source: format!("{} x {}", share.source, room.source),
+            source: Provenance::derived(format!("{} x {}", share.source, room.source)),
             at: share.at,
         })
     };
@@ -92,7 +94,7 @@ pub(in crate::engine) fn utilization(
     let capacity = capacity.filter(|capacity| capacity.value > 0)?;
     Some(Sourced {
         value: (used.value as f64 / capacity.value as f64).clamp(0.0, 1.0),
-        source: format!("{} / {}", used.source, capacity.source),
+        source: Provenance::derived(format!("{} / {}", used.source, capacity.source)),
         at: used.at,
     })
 }
@@ -104,7 +106,7 @@ fn tokens(claims: &Claims, record: &RankRecord, subjects: &[Subject]) -> Option<
     observed
         .map(|(value, stored)| Sourced {
             value,
-            source: stored.claim.source.to_string(),
+            source: Provenance::told(Arc::clone(&stored.claim.source)),
             at: stored.last,
         })
         .or_else(|| record.scraped.tokens.as_ref().map(sourced))
@@ -129,7 +131,8 @@ fn in_blocks(
 ) -> Option<Sourced<u64>> {
     let size = |of: &ClaimOf| claims.count(ClaimWhat::BlockSize, *of, subjects);
     let (size, stored) = sizes(record).iter().find_map(size).filter(|(size, _)| *size > 0)?;
-    let source = format!("{} / {size} tokens by {}", tokens.source, stored.claim.source);
+    let calculation = format!("{} / {size} tokens by {}", tokens.source, stored.claim.source);
+    let source = Provenance::derived(calculation);
     Some(Sourced { value: tokens.value / size, source, at: tokens.at })
 }
 
@@ -179,7 +182,10 @@ mod tests {
         );
 
         assert_eq!(figures(&row), (Some(5000), Some(500), Some(0.64)));
-        assert_eq!(row.used_blocks.unwrap().source, "metrics of worker x metrics of worker");
+        assert_eq!(
+            row.used_blocks.unwrap().source.to_string(),
+            "metrics of worker x metrics of worker"
+        );
     }
 
     #[test]

@@ -104,7 +104,7 @@ fn row(
                 decode_blocks: load.value.decode_blocks,
                 prefill_tokens: load.value.prefill_tokens,
             },
-            source: load.source.to_string(),
+            source: load.source.clone(),
             at: load.at,
         }),
         orphan_share: meter.and_then(|meter| meter.orphan_share(at)),

@@ -10,23 +10,23 @@ use crate::snapshot::{MemoryRow, Snapshot};
 
 /// A figure with its inputs.
 #[derive(Serialize, JsonSchema)]
-struct Figure<'a> {
+struct Figure {
     value: f64,
     unit: &'static str,
-    source: &'a str,
+    source: String,
     at: String,
 }
 
 /// Figures by name; `null` where one is not known.
-type Memory<'a> = BTreeMap<&'static str, Option<Figure<'a>>>;
+type Memory = BTreeMap<&'static str, Option<Figure>>;
 
 /// Returns the figures of a row.
-fn figures(row: &MemoryRow) -> Memory<'_> {
+fn figures(row: &MemoryRow) -> Memory {
     let figure = |figure: &crate::snapshot::MemoryFigure| {
         let known = (figure.of)(row).as_ref().map(|known| Figure {
             value: known.value,
             unit: figure.unit,
-            source: &known.source,
+            source: known.source.to_string(),
             at: rfc3339(known.at),
         });
         (figure.name, known)
@@ -40,7 +40,7 @@ pub(in crate::report) struct RowOfMemory<'a> {
     worker: &'a str,
     id: String,
     dp_rank: u32,
-    figures: Memory<'a>,
+    figures: Memory,
 }
 
 /// Returns every rank that has a row.

@@ -45,7 +45,7 @@ fn text(text: Option<&String>) -> usize {
 }
 
 fn source<T>(sourced: Option<&Sourced<T>>) -> usize {
-    sourced.map_or(0, |sourced| sourced.source.len())
+    sourced.map_or(0, |sourced| sourced.source.to_string().len())
 }
 
 fn worker(row: &WorkerRow) -> usize {

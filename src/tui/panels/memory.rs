@@ -70,7 +70,9 @@ pub fn figures(row: &MemoryRow, width: usize, glyphs: &'static Glyphs) -> Vec<Ve
     let mut lines = Vec::new();
     for figure in MemoryRow::FIGURES {
         let (value, role, inputs) = match (figure.of)(row) {
-            Some(known) => (shown(figure, known), role(figure, known.value), known.source.clone()),
+            Some(known) => {
+                (shown(figure, known), role(figure, known.value), known.source.to_string())
+            }
             None => (glyphs.unknown.to_owned(), Role::Unknown, format!("needs {}", figure.missing)),
         };
         let inputs = text::clean(&inputs);

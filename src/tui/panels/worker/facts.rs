@@ -120,12 +120,14 @@ fn blocks(sheet: &mut Sheet, row: &WorkerRow, context: &PanelContext<'_>, glyphs
         .collect();
     sheet.say("", &more.join(&format!(" {dot} ")), Role::Fg);
     let value = |value: &Option<Sourced<u64>>| {
-        value.as_ref().map(|it| (format!("{} blocks", exact(it.value)), it.source.clone(), it.at))
+        value
+            .as_ref()
+            .map(|it| (format!("{} blocks", exact(it.value)), it.source.to_string(), it.at))
     };
     let share = |value: &Option<Sourced<f64>>| {
         value
             .as_ref()
-            .map(|it| (format!("{} %", text::percent(it.value)), it.source.clone(), it.at))
+            .map(|it| (format!("{} %", text::percent(it.value)), it.source.to_string(), it.at))
     };
     for (label, found) in [
         ("CAPACITY", value(&row.capacity_blocks)),

@@ -93,8 +93,7 @@ impl Pen<'_> {
     ) -> Part {
         let part = write(value.map(|value| value.value));
         let old = value.is_some_and(|value| {
-            let scraped = value.source.starts_with("metrics of ");
-            scraped && self.context.now.since(value.at) > FRESH
+            value.source.is_scraped() && self.context.now.since(value.at) > FRESH
         });
         if old { Part { role: Role::Muted, ..part } } else { part }
     }
