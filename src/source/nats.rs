@@ -10,6 +10,7 @@ mod context;
 mod feed;
 mod join;
 mod options;
+mod presumed;
 mod reach;
 mod reading;
 mod secret;

@@ -82,6 +82,14 @@ impl Account {
         self.told = self.told.saturating_sub(aged);
     }
 
+    /// Notes that the stream holds a message that had come live and was taken for deleted: in its place it deleted
+    /// one that never came.
+    pub(super) fn was_stored(&mut self) {
+        let count =
+            if self.was_whole { &mut self.counts.aged_out } else { &mut self.counts.before };
+        *count += 1;
+    }
+
     /// Returns how many messages were lost for good since this was asked last. Those whose number is not known
     /// count as one.
     pub(super) fn news_of_loss(&mut self) -> u64 {

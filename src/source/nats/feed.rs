@@ -13,6 +13,7 @@ use crate::source::{Emitter, Offer};
 
 use super::account::Account;
 use super::join::{Lane, Mark};
+use super::presumed::Presumed;
 use super::reach::Reach;
 use super::reading::{Answer, Reading, Seqs};
 use super::sent::Sent;
@@ -84,6 +85,8 @@ pub(super) struct Feed {
     /// A comparison that lost its connection.
     paused: Option<Box<Reading>>,
     account: Account,
+    /// Messages that came live and that the stream seems to have deleted.
+    presumed: Presumed,
     /// The last survey: last number, and messages passed on.
     surveyed: (u64, u64),
 }
@@ -108,6 +111,7 @@ impl Feed {
             history: None,
             paused: None,
             account: Account::default(),
+            presumed: Presumed::default(),
             surveyed: (0, 0),
         }
     }
@@ -182,6 +186,7 @@ impl Feed {
         self.account.begin(known, extent);
         self.created.clone_from(&extent.created);
         self.paused = None;
+        self.presumed = Presumed::default();
         self.joined = if known { 0 } else { extent.first_seq.saturating_sub(1) };
         self.history = None;
         // What was passed on may or may not be in this one: compare.
@@ -267,6 +272,7 @@ impl Feed {
             self.account.refund(passed - grown);
             self.sent.settle(0);
             self.joined = extent.last_seq;
+            self.presumed.agreed();
         } else if self.sent.is_long() {
             self.sent.settle(passed - grown);
             self.joined = extent.last_seq;
@@ -308,6 +314,10 @@ impl Feed {
                 if let Some(history) = &mut self.history {
                     history.read += 1;
                 }
+                if self.presumed.take(Lane::of(&message.payload), Mark::of(&message.payload)) {
+                    self.account.was_stored();
+                    return false;
+                }
                 let origin = Origin::Jetstream {
                     stream: Arc::clone(&self.stream),
                     seq: message.seq,
@@ -339,6 +349,7 @@ impl Feed {
         };
         let (last, missed) = (reading.last, reading.missed);
         let vanished = self.account.settle(&mut reading, true);
+        self.presumed.add(reading.take_presumed());
         self.account.refilled(missed);
         let mut lanes: HashMap<Lane, Vec<Mark>> = HashMap::new();
         for held in &self.held {
@@ -402,6 +413,7 @@ impl Feed {
                 self.paused = Some(reading);
             } else {
                 self.account.settle(&mut reading, false);
+                self.presumed.add(reading.take_presumed());
                 if let Some(reached) = reading.break_off(&mut self.sent) {
                     self.joined = self.joined.max(reached);
                 }

@@ -44,6 +44,8 @@ pub(super) struct Reading {
     matched: Vec<Seen>,
     /// Passed on live and not stored yet.
     not_stored: Vec<(Lane, Mark)>,
+    /// Passed on live and taken for deleted, although the stream may be about to store them.
+    presumed_deleted: Vec<(Lane, Mark)>,
     /// The end of history by lane, after the last message that was passed on live.
     tail: HashMap<Lane, Vec<Mark>>,
 }
@@ -94,6 +96,7 @@ impl Reading {
             reached: first.saturating_sub(1),
             matched: Vec::new(),
             not_stored: Vec::new(),
+            presumed_deleted: Vec::new(),
             tail: HashMap::new(),
         }
     }
@@ -137,6 +140,11 @@ impl Reading {
                 Answer::Emit
             }
         }
+    }
+
+    /// Takes the messages that were passed on live and that the last call of `vanished` took for deleted.
+    pub(super) fn take_presumed(&mut self) -> Vec<(Lane, Mark)> {
+        std::mem::take(&mut self.presumed_deleted)
     }
 
     /// Notes a stored message of another subject, which is not passed on.
@@ -183,7 +191,7 @@ impl Reading {
         let passed_over = unmatched.saturating_sub(self.not_stored.len() as u64);
         let settled = delivered.saturating_sub(passed_over);
         let settled = usize::try_from(settled).unwrap_or(usize::MAX).min(self.not_stored.len());
-        self.not_stored.drain(..settled);
+        self.presumed_deleted.extend(self.not_stored.drain(..settled));
         let earlier = unmatched.saturating_sub(delivered + self.not_stored.len() as u64);
         (gone - delivered, earlier)
     }
