@@ -45,10 +45,13 @@ impl SourceState {
 pub enum Trouble {
     /// The API server does not accept the credentials: the user has to log in again.
     LoggedOut,
-    /// The API server's certificate is not trusted, or has expired.
+    /// The API server's certificate is not trusted.
     Certificate,
     /// The login may not read some of the Kubernetes resources that kvtop reads.
-    NoPermission,
+    NoPermission {
+        /// The namespace of the first of them.
+        namespace: Option<Arc<str>>,
+    },
     /// The login may not list pods, so what is not seen may be there.
     PodsHidden,
     /// A resource kind is not installed in the cluster. Normal without Dynamo's operator.

@@ -20,7 +20,7 @@ use crate::frame::{Frame, Origin};
 use crate::source::kube::deepest;
 use crate::source::notes::Notes;
 use crate::source::reach::Reach;
-use crate::source::{Desired, Emitter, SourceHandle};
+use crate::source::{Desired, Emitter, SourceHandle, user_agent};
 
 /// The name of the source in notes; the engine knows it by that.
 const NAME: SourceName = SourceName::Indexer;
@@ -136,7 +136,7 @@ impl Source {
         let (mut sender, connection) = handshake(TokioIo::new(line)).await.map_err(words)?;
         let request = http::Request::get("/dump")
             .header(http::header::HOST, format!("{host}:{port}"))
-            .header(http::header::USER_AGENT, "kvtop")
+            .header(http::header::USER_AGENT, user_agent("indexer dump"))
             .body(Empty::<Bytes>::new())
             .map_err(|error| error.to_string())?;
         let asking = async {

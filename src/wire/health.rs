@@ -60,10 +60,9 @@ struct WireUnreached {
 }
 
 /// Every kind of trouble with its name in recordings, but those that belong to a namespace.
-const TROUBLES: [(&str, Trouble); 11] = [
+const TROUBLES: [(&str, Trouble); 10] = [
     ("logged_out", Trouble::LoggedOut),
     ("certificate", Trouble::Certificate),
-    ("no_permission", Trouble::NoPermission),
     ("pods_hidden", Trouble::PodsHidden),
     ("not_installed", Trouble::NotInstalled),
     ("partly_unanswered", Trouble::PartlyUnanswered),
@@ -77,12 +76,14 @@ const TROUBLES: [(&str, Trouble); 11] = [
 /// The names in recordings of the kinds that belong to a namespace.
 const MAY_NOT_FORWARD: &str = "may_not_forward";
 const MAY_NOT_FIND_PODS: &str = "may_not_find_pods";
+const NO_PERMISSION: &str = "no_permission";
 
 impl WireTrouble {
     fn from_trouble(trouble: &Trouble) -> Self {
         let (kind, namespace) = match trouble {
             Trouble::MayNotForward { namespace } => (MAY_NOT_FORWARD, namespace.as_deref()),
             Trouble::MayNotFindPods { namespace } => (MAY_NOT_FIND_PODS, namespace.as_deref()),
+            Trouble::NoPermission { namespace } => (NO_PERMISSION, namespace.as_deref()),
             other => {
                 let found = TROUBLES.iter().find(|(_, known)| known == other);
                 (found.map_or("unspecified", |(name, _)| name), None)
@@ -97,6 +98,7 @@ impl WireTrouble {
         match self.kind.as_str() {
             MAY_NOT_FORWARD => return Trouble::MayNotForward { namespace },
             MAY_NOT_FIND_PODS => return Trouble::MayNotFindPods { namespace },
+            NO_PERMISSION => return Trouble::NoPermission { namespace },
             _ => {}
         }
         let found = TROUBLES.iter().find(|(name, _)| *name == self.kind);

@@ -133,6 +133,7 @@ pub(super) fn rank(id: u64) -> kvtop::diagnose::RankEvidence {
         born: None,
         was_named: true,
         id_holes: 0,
+        open_holes: 0,
         tally,
         accepted: 300,
         held: 300,
@@ -496,7 +497,14 @@ fn what_keeps_events_from_kvtop_is_named_with_address_record_and_way_out() {
          `pods/portforward` in namespace `prod`."
     );
     assert!(finding.proofs.iter().any(|proof| proof.source.to_string().contains(record)));
-    assert!(finding.fix.unwrap().sentence.to_string().contains("kvtop rbac --port-forward"));
+    assert!(
+        finding
+            .fix
+            .unwrap()
+            .sentence
+            .to_string()
+            .contains("kvtop rbac -n NAMESPACE --port-forward")
+    );
 
     let mut elsewhere = no_events();
     elsewhere.plane.open.push("zmq".into());
@@ -532,8 +540,19 @@ fn way_out(source: &str, trouble: Option<Trouble>) -> String {
 fn the_role_that_reaches_nats_is_named_with_its_namespace() {
     let barred = |namespace| way_out("nats", Some(Trouble::MayNotForward { namespace }));
     let known = barred(Some("sys".into()));
-    assert!(known.contains("kvtop rbac --port-forward --nats-namespace sys"), "{known}");
+    assert!(
+        known.contains("kvtop rbac -n NAMESPACE --port-forward --nats-namespace sys"),
+        "{known}"
+    );
     assert!(barred(None).contains("--nats-namespace NAMESPACE"));
+
+    let mut evidence = no_events();
+    evidence.objects =
+        kvtop::diagnose::Objects { namespace: Some("prod".into()), ..Default::default() }.into();
+    let barred = Trouble::MayNotForward { namespace: Some("sys".into()) };
+    evidence.plane.down.push(down("nats", "in words", &[barred]));
+    let fix = blind(&evidence).fix.unwrap().sentence.to_string();
+    assert!(fix.contains("kvtop rbac -n prod --port-forward --nats-namespace sys"), "{fix}");
 }
 
 #[test]
@@ -542,7 +561,7 @@ fn what_keeps_kvtop_from_the_cluster_is_mended_there() {
         (Some(Trouble::LoggedOut), "Log in again"),
         (None, "`kubectl get pods`"),
         (Some(Trouble::Unspecified), "`kubectl get pods`"),
-        (Some(Trouble::NoPermission), "`kvtop rbac`"),
+        (Some(Trouble::NoPermission { namespace: Some("prod".into()) }), "`kvtop rbac -n prod`"),
         (Some(Trouble::Certificate), "certificate-authority"),
     ];
     for (trouble, wanted) in cases {

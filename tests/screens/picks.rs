@@ -210,7 +210,7 @@ fn what_kubernetes_lacks_stands_where_workers_would() {
     let elsewhere = "no Dynamo deployment in namespace nosuch; there is one in gtc-demo: use -n";
     let unreachable = "could not reach the API server";
     let cases = [
-        (SourceState::Live, lacks, vec![Trouble::NoPermission], true),
+        (SourceState::Live, lacks, vec![Trouble::NoPermission { namespace: None }], true),
         (SourceState::Live, elsewhere, vec![Trouble::NoDeployment], true),
         (SourceState::Down, unreachable, Vec::new(), true),
         (SourceState::Live, missing, vec![Trouble::NotInstalled], false),

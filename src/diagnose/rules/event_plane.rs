@@ -177,7 +177,7 @@ fn some(evidence: &Evidence, unheard: &Unheard) -> Finding {
         "A connection to every publisher.",
     )
     .rather_than("KVT003: a worker that kvtop does not reach cannot be called silent.")
-    .mended_by(reach(&unheard.source), "nothing")
+    .mended_by(reach(evidence, &unheard.source), "nothing")
 }
 
 /// Returns the finding if no event arrived at all.
@@ -238,7 +238,7 @@ fn said(
             ([_, ..], None) => Phrase::quoted(&down.why),
             _ => down.to_string().into(),
         };
-        return (phrase!("kvtop receives no KV events: {}.", why), reach(down));
+        return (phrase!("kvtop receives no KV events: {}.", why), reach(evidence, down));
     }
     if let Some(it) = unheard {
         let Peers { reached, wanted } = it.peers;
@@ -248,7 +248,7 @@ fn said(
             wanted,
             causes(&it.source)
         );
-        return (summary, reach(&it.source));
+        return (summary, reach(evidence, &it.source));
     }
     if let Some(it) = elsewhere {
         let summary = phrase!(
@@ -287,9 +287,10 @@ fn said(
                 routed
             ),
             phrase!(
-                "Let kvtop read discovery records: permission to list DynamoWorkerMetadata (kvtop rbac prints the \
-                 role), --etcd-url or --discovery-dir; or pass publishers with --zmq. Alternative: {}=nats on \
-                 frontend and workers moves events to NATS.",
+                "Let kvtop read discovery records: permission to list DynamoWorkerMetadata (`kvtop rbac -n {}` \
+                 prints the role), --etcd-url or --discovery-dir; or pass publishers with --zmq. Alternative: \
+                 {}=nats on frontend and workers moves events to NATS.",
+                home(evidence),
                 variable::EVENT_PLANE
             ),
         );
@@ -317,9 +318,9 @@ fn causes(down: &DownSource) -> Phrase {
 }
 
 /// Returns the fix for a source that reports an unreachable server or publisher.
-fn reach(down: &DownSource) -> Phrase {
+fn reach(evidence: &Evidence, down: &DownSource) -> Phrase {
     let source = &down.source;
-    let remedy = down.troubles.iter().find_map(|trouble| remedy(source, trouble));
+    let remedy = down.troubles.iter().find_map(|trouble| remedy(evidence, source, trouble));
     remedy.unwrap_or_else(|| {
         let fix = match source {
             SourceName::Kubernetes => CLUSTER,
@@ -331,22 +332,31 @@ fn reach(down: &DownSource) -> Phrase {
     })
 }
 
+/// Returns the namespace of the deployment; a placeholder where it is not known.
+fn home(evidence: &Evidence) -> &str {
+    evidence.objects.namespace.as_deref().unwrap_or("NAMESPACE")
+}
+
 /// Returns the fix for one kind of trouble with a source; none for a kind that needs none.
-fn remedy(source: &SourceName, trouble: &Trouble) -> Option<Phrase> {
+fn remedy(evidence: &Evidence, source: &SourceName, trouble: &Trouble) -> Option<Phrase> {
     let fix = match trouble {
         Trouble::MayNotForward { namespace } | Trouble::MayNotFindPods { namespace }
             if *source == SourceName::Nats =>
         {
             let place = namespace.as_deref().unwrap_or("NAMESPACE");
             return Some(phrase!(
-                "Grant the role that `kvtop rbac --port-forward --nats-namespace {}` prints, or run kvtop \
+                "Grant the role that `kvtop rbac -n {} --port-forward --nats-namespace {}` prints, or run kvtop \
                  inside the cluster, or pass another address of the server with --nats-url.",
+                home(evidence),
                 place
             ));
         }
         Trouble::MayNotForward { .. } | Trouble::MayNotFindPods { .. } => {
-            "Grant `get` and `create` on pods/portforward (kvtop rbac --port-forward prints the role), or run \
-             kvtop where pod addresses are reachable, such as inside the cluster."
+            return Some(phrase!(
+                "Grant `get` and `create` on pods/portforward (`kvtop rbac -n {} --port-forward` prints the \
+                 role), or run kvtop where pod addresses are reachable, such as inside the cluster.",
+                home(evidence)
+            ));
         }
         Trouble::MayNotRead => {
             "Pass an etcd user with permission to read `v1/`: --etcd-user and --etcd-password-file."
@@ -362,8 +372,18 @@ fn remedy(source: &SourceName, trouble: &Trouble) -> Option<Phrase> {
         Trouble::LoggedOut => {
             "Log in again, as `kubectl get pods` requests; kvtop then continues by itself."
         }
-        Trouble::NoPermission | Trouble::PodsHidden => {
-            "Grant the role that `kvtop rbac` prints, or pass an event server with --nats-url or --zmq."
+        Trouble::NoPermission { namespace } => {
+            let namespace = namespace.as_deref().unwrap_or_else(|| home(evidence));
+            return Some(phrase!(
+                "Grant the role that `kvtop rbac -n {}` prints, or pass an event server with --nats-url or --zmq.",
+                namespace
+            ));
+        }
+        Trouble::PodsHidden => {
+            return Some(phrase!(
+                "Grant the role that `kvtop rbac -n {}` prints, or pass an event server with --nats-url or --zmq.",
+                home(evidence)
+            ));
         }
         Trouble::Certificate => {
             "Set certificate-authority in the kubeconfig to the CA of the API server."

@@ -104,12 +104,12 @@ impl Owner {
                 break;
             }
             self.prune();
-            self.say(wanted);
+            let retry = self.say(wanted);
             while let Some(next) = self.pace.next(Instant::now(), |it| !it.reply.is_closed()) {
                 self.admit(next);
             }
-            let pause =
-                self.pace.wait().map_or(self.notes.next(), |turn| turn.min(self.notes.next()));
+            let due = [self.pace.wait(), retry].into_iter().flatten();
+            let pause = due.fold(self.notes.next(), Duration::min);
             let closed = Arc::clone(&self.closed);
             tokio::select! {
                 changed = self.wanted.changed() => if changed.is_err() { break },
@@ -216,7 +216,8 @@ impl Owner {
         });
     }
 
-    fn say(&mut self, wanted: Desired) {
+    /// Says how it is. Returns the time until a refusal is forgotten, when there is one.
+    fn say(&mut self, wanted: Desired) -> Option<Duration> {
         let now = Instant::now();
         self.failure.take_if(|(at, _)| now.duration_since(*at) >= FAILURE_SHOWN);
         let mut parts: Vec<String> = self.shown.borrow().iter().map(described).collect();
@@ -230,7 +231,9 @@ impl Owner {
             _ => SourceState::Live,
         };
         let text = if parts.is_empty() { "nothing is open".to_owned() } else { parts.join("; ") };
-        let retry = missing.map(|(_, left)| Duration::from_secs(left.as_secs()));
+        let left = missing.map(|(_, left)| left);
+        // Whole seconds, so that a note is not news each time.
+        let retry = left.map(|left| Duration::from_secs(left.as_secs() + 1));
         let troubles = missing.map(|(why, _)| why.troubles.clone()).unwrap_or_default();
         self.notes.set(state, Reason { text: text.into(), troubles }, retry);
         let open = self.open.len() as u64;
@@ -239,6 +242,7 @@ impl Owner {
         if self.asked {
             self.notes.tell();
         }
+        left
     }
 }
 

@@ -180,7 +180,8 @@ impl Board {
                 list.join(", "),
                 rights[0].namespace
             );
-            complaints.push((Trouble::NoPermission, text));
+            let namespace = Some(Arc::clone(&rights[0].namespace));
+            complaints.push((Trouble::NoPermission { namespace }, text));
         }
         for condition in self.conditions() {
             match condition {

@@ -118,8 +118,18 @@ impl Refusal {
                 clip(&chain(error))
             ));
         }
-        let server = Arc::clone(server);
-        let why = clip(&deepest(error));
+        Self::of_lost_transport(clip(&deepest(error)), Arc::clone(server))
+    }
+
+    /// Returns the reason why there was no answer, given the words of the innermost cause.
+    fn of_lost_transport(why: String, server: Arc<str>) -> Self {
+        // rustls names the alert of a server that refuses the client's certificate: CertificateExpired and the like.
+        if why.contains("received fatal alert: Certificate") || why.contains("BadCertificate") {
+            return Self::NoCredentials(format!(
+                "the API server at {server} refuses the client certificate in the kubeconfig ({why}): log in again, \
+                 or renew it"
+            ));
+        }
         if why.contains("certificate") && why.to_ascii_lowercase().contains("expired") {
             return Self::Expired { server, why };
         }
@@ -133,9 +143,7 @@ impl Refusal {
     pub(super) fn reason(&self) -> Reason {
         let text = self.to_string();
         match self {
-            Self::Untrusted { .. } | Self::Expired { .. } => {
-                Reason::new(Trouble::Certificate, text)
-            }
+            Self::Untrusted { .. } => Reason::new(Trouble::Certificate, text),
             _ => text.into(),
         }
     }
@@ -184,5 +192,27 @@ pub(super) fn clip(text: &str) -> String {
     match line.char_indices().nth(MESSAGE) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refused_certificates_are_told_apart_by_whose_they_are() {
+        let read = |why: &str| Refusal::of_lost_transport(why.to_owned(), "api:6443".into());
+        let own = read("received fatal alert: CertificateExpired");
+        assert!(matches!(&own, Refusal::NoCredentials(_)), "{own}");
+        let words = own.to_string();
+        assert!(words.contains("client certificate in the kubeconfig"), "{words}");
+        assert!(words.contains("CertificateExpired") && words.contains("log in again"), "{words}");
+
+        let servers = read("invalid peer certificate: certificate expired: verification time 5");
+        assert!(matches!(&servers, Refusal::Expired { .. }), "{servers}");
+        assert!(servers.reason().troubles.is_empty(), "another authority would not help");
+        let unknown = read("invalid peer certificate: UnknownIssuer");
+        assert_eq!(unknown.reason().troubles, [Trouble::Certificate]);
+        assert!(matches!(read("Connection refused"), Refusal::Unreachable { .. }));
     }
 }
