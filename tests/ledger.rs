@@ -9,14 +9,14 @@ use kvtop::wire::health;
 
 use crate::support::{fixture, frames, played, scratch};
 
-const RECORDINGS: [&str; 5] =
+pub(crate) const RECORDINGS: [&str; 5] =
     ["0.9.0-healthy", "0.9.0-dp", "1.0.2-healthy", "1.3.1-healthy", "1.6.1-default_healthy"];
 
-fn capture(name: &str) -> Vec<Frame> {
+pub(crate) fn capture(name: &str) -> Vec<Frame> {
     frames(&fixture(&format!("captures/{name}.frames.gz")))
 }
 
-fn is_event(frame: &Frame) -> bool {
+pub(crate) fn is_event(frame: &Frame) -> bool {
     match &frame.origin {
         Origin::Nats { subject, .. } => subject.ends_with("kv-events"),
         Origin::Zmq { .. } => {
@@ -28,7 +28,7 @@ fn is_event(frame: &Frame) -> bool {
 }
 
 /// Takes every fifth event out, from the tenth on. Returns what is left and what was taken.
-fn parted(all: &[Frame]) -> (Vec<Frame>, Vec<Frame>) {
+pub(crate) fn parted(all: &[Frame]) -> (Vec<Frame>, Vec<Frame>) {
     let mut number = 0;
     let (gone, left) = all.iter().cloned().partition(|frame| {
         number += usize::from(is_event(frame));
@@ -37,12 +37,12 @@ fn parted(all: &[Frame]) -> (Vec<Frame>, Vec<Frame>) {
     (left, gone)
 }
 
-fn is_noted(seen: &Snapshot) -> bool {
+pub(crate) fn is_noted(seen: &Snapshot) -> bool {
     let check = seen.checks.iter().find(|check| check.id == "KVT008").unwrap();
     check.verdict == CheckVerdict::Found
 }
 
-fn events_row(seen: &Snapshot) -> SourceState {
+pub(crate) fn events_row(seen: &Snapshot) -> SourceState {
     let row = seen.sources.iter().find(|row| ["nats", "zmq"].contains(&row.name.as_str()));
     row.unwrap().state
 }
@@ -58,7 +58,7 @@ fn a_recording_that_lacks_a_fifth_of_its_events_is_not_ok() {
 
         let (_, seen) = played(&left);
 
-        let hole = seen.ledger.hole.unwrap_or_else(|| panic!("{name}: no hole"));
+        let hole = seen.ledger.hole.clone().unwrap_or_else(|| panic!("{name}: no hole"));
         // The last ones of each rank are followed by none that would tell.
         assert!(hole.messages + 4 >= gone.len() as u64, "{name}: {hole:?} of {}", gone.len());
         assert_ne!(Status::of(&seen), Status::Ok, "{name}");
@@ -166,8 +166,8 @@ fn what_a_stream_deleted_unread_forbids_ok() {
     let (_, before) = played(&with_ledger(&whole, 0));
     let (_, seen) = played(&with_ledger(&whole, 7));
 
-    assert_eq!((before.ledger.hole, Status::of(&before)), (None, Status::Ok));
-    assert_eq!(seen.ledger.hole.map(|hole| hole.messages), Some(7));
+    assert_eq!((&before.ledger.hole, Status::of(&before)), (&None, Status::Ok));
+    assert_eq!(seen.ledger.hole.as_ref().map(|hole| hole.messages), Some(7));
     assert_eq!(Status::of(&seen), Status::Unknown);
     assert!(is_noted(&seen));
     let text = kvtop::report::check::text(&seen);
@@ -182,7 +182,7 @@ fn frames_that_a_source_passed_on_and_a_recording_lacks_are_missed() {
 
     let count = gone.len() as u64;
     assert_eq!(seen.ledger.streams[0].unseen, count);
-    assert!(seen.ledger.hole.is_some_and(|hole| hole.messages >= count));
+    assert!(seen.ledger.hole.as_ref().is_some_and(|hole| hole.messages >= count));
     assert_ne!(Status::of(&seen), Status::Ok, "{}", kvtop::report::check::text(&seen));
 }
 

@@ -41,6 +41,7 @@ mod nats;
 mod prometheus;
 mod recipes;
 mod recordings;
+mod refill;
 mod release;
 mod scenarios;
 mod screens;

@@ -164,10 +164,12 @@ pub struct RankEvidence {
     pub registered: bool,
     /// True when its blocks from before kvtop attached are known.
     pub past_known: bool,
-    /// Messages with its events that are missing by their publisher's numbers, since the start.
+    /// Messages with its events that are missing by their publisher's numbers: lately, or not made up for.
     pub missing: u64,
-    /// KV events that did not come, by the numbers of those that did (Dynamo 0.9).
+    /// KV events that did not come, by the numbers of those that did (Dynamo 0.9): lately, or not made up for.
     pub id_holes: u64,
+    /// Of those, the ones that nothing made up for.
+    pub open_holes: u64,
     /// Stores that the mirror refused, and removed blocks that it did not know, since the start.
     pub unmatched: u64,
     /// When its present incarnation began, as far as that is known.

@@ -19,6 +19,7 @@ pub(super) fn checks(seen: &Seen) -> Vec<Check> {
     checks.extend(planes);
     checks.extend(seen.snapshot.ledger.streams.iter().map(of_stream));
     checks.extend(numbers(&seen.snapshot));
+    checks.extend(hole(&seen.snapshot));
     let records = [SourceName::Etcd, SourceName::Discovery].into_iter();
     checks.extend(records.filter_map(|name| row(&seen.snapshot, &name)).map(of_plane));
     checks.extend(ignored(&seen.snapshot));
@@ -61,6 +62,13 @@ fn of_stream(row: &StreamRow) -> Check {
     let verdict = if even { Verdict::Ok } else { Verdict::Warning };
     let check = Check::new(AREA, format!("stream {}", row.name), verdict, seen);
     if even { check } else { check.advise("counts of blocks may be wrong until workers restart") }
+}
+
+/// Returns the check that names KV events that did not arrive, and what closes the hole.
+fn hole(snapshot: &Snapshot) -> Option<Check> {
+    let hole = snapshot.ledger.hole.as_ref()?;
+    let check = Check::new(AREA, "missing events", Verdict::Warning, hole.sentence());
+    Some(check.advise(hole.awaited(snapshot.at)))
 }
 
 /// Returns what became of the messages that workers numbered.

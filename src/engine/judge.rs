@@ -11,8 +11,9 @@ mod settings;
 use std::sync::Arc;
 use std::time::Duration;
 
-use self::names::WorkerNames;
+pub(super) use self::names::WorkerNames;
 use self::objects::KnownObjects;
+use super::ledger::missing_messages;
 use super::{Knowledge, MINUTE};
 use crate::diagnose::{
     Belongs, Diagnosis, Evidence, LoadEvidence, Member, Objects, RankEvidence, Regret,
@@ -159,7 +160,7 @@ impl Judge<'_> {
             thresholds: self.known.options.thresholds,
             releases: self.releases(&family),
             mixed: Self::mixed(&family, &names),
-            ranks: self.rank_evidence(&names),
+            ranks: self.rank_evidence(&names, at),
             engines: self.known.setup().engines(),
             unregistered: self.known.setup().unregistered(),
             refused: self.known.setup().registrations_refused(),
@@ -169,7 +170,7 @@ impl Judge<'_> {
             largest: self.known.setup().size_claims(ClaimWhat::LargestBlock),
             models: self.known.setup().models(),
             settings: self.known.setup().settings(&names),
-            tree: self.tree_evidence(),
+            tree: self.tree_evidence(at),
             plane: self.plane_evidence(),
             objects,
             load: self.load_evidence(at, &names),
@@ -197,7 +198,7 @@ impl Judge<'_> {
         family.mixed.as_ref().map(|[old, new]| [member(old), member(new)])
     }
 
-    fn rank_evidence(&self, names: &WorkerNames) -> Vec<RankEvidence> {
+    fn rank_evidence(&self, names: &WorkerNames, at: Timestamp) -> Vec<RankEvidence> {
         let ours = |record: &&RankRecord| !self.known.fleet.is_foreign_worker(record.rank.worker);
         let ranks = self.known.fleet.workers.ranks().iter().filter(ours).map(|record| {
             let worker = self.known.fleet.workers.worker(record.rank.worker);
@@ -208,6 +209,7 @@ impl Judge<'_> {
             let subjects = super::picture::subjects(record, pod.as_deref());
             let capacity = super::picture::capacity(&self.known.fleet.claims, record, &subjects);
             let utilization = super::picture::utilization(record, capacity.as_ref());
+            let (id_holes, open_holes) = self.known.streams.missing_ids(record, at);
             RankEvidence {
                 rank: record.rank,
                 name: names.get(record.rank.worker),
@@ -219,8 +221,9 @@ impl Judge<'_> {
                 backend: shown.and_then(|pod| pod.backend),
                 registered: worker.is_some_and(|worker| worker.joined.is_some() && !worker.gone),
                 past_known: record.complete,
-                missing: record.missing,
-                id_holes: record.id_holes,
+                missing: missing_messages(record, at),
+                id_holes,
+                open_holes,
                 unmatched: record.counters.refused_stores + record.counters.unknown_removals,
                 born: (record.born > Timestamp::default()).then_some(record.born),
                 tally: Tally::default(),
@@ -389,14 +392,14 @@ impl Judge<'_> {
         heard.chain(shown.filter_map(|record| record.pod.started)).max()
     }
 
-    fn tree_evidence(&self) -> TreeEvidence {
+    fn tree_evidence(&self, at: Timestamp) -> TreeEvidence {
         let totals = self.known.index.mirror.totals();
         TreeEvidence {
             accepted: totals.accepted,
             held: totals.held,
             orphan_roots: totals.orphan_roots,
             orphan_blocks: totals.orphan_blocks,
-            incomplete: super::picture::incomplete(self.known, totals.shed_blocks),
+            incomplete: super::picture::incomplete(self.known, totals.shed_blocks, at),
         }
     }
 }

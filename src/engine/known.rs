@@ -245,6 +245,8 @@ pub(super) struct History {
     pub(super) aged: BTreeSet<Arc<str>>,
     /// Messages that are known to be missing.
     pub(super) lost: u64,
+    /// When the last of them were found to be missing; none once all of them came.
+    pub(super) lost_at: Option<Timestamp>,
     /// Of those, the ones that passed by while kvtop's own connection was away.
     pub(super) missed: u64,
 }
@@ -259,6 +261,20 @@ impl History {
         if streams.len() < STREAM_LIMIT {
             streams.insert(Arc::clone(stream));
         }
+    }
+
+    /// Notes at `at` that `lost` messages are missing, of which `missed` passed by while kvtop's connection was away.
+    pub(super) fn lose(&mut self, lost: u64, missed: u64, at: Timestamp) {
+        self.lost = self.lost.saturating_add(lost);
+        self.missed = self.missed.saturating_add(missed);
+        self.lost_at = Some(at);
+    }
+
+    /// Notes that a missing message came late.
+    pub(super) fn find(&mut self) {
+        self.lost = self.lost.saturating_sub(1);
+        self.missed = self.missed.min(self.lost);
+        self.lost_at = self.lost_at.filter(|_| self.lost > 0);
     }
 
     /// Returns true while no stream's history was read.

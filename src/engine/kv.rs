@@ -91,11 +91,10 @@ impl Learner<'_> {
             None | Some(Shape::Plain) => 0,
             Some(_) => 1,
         };
-        let whole_history =
-            self.known.streams.history.is_whole() && self.known.streams.history.lost == 0;
+        let whole_history = self.known.streams.history.is_whole();
+        let lost_at = self.known.streams.history.lost_at;
         // On 0.9 numbers repeat, so that a first one proves nothing.
         let ids_prove = self.known.streams.deployment.plane != Some(Plane::JetStream);
-        let upstream = self.known.streams.ids_are_upstream();
         let mut found = Vec::new();
         let workers = self.known.fleet.workers.ranks_mut();
         for (position, (event, rank)) in batch.events().iter().zip(ranks).enumerate() {
@@ -105,7 +104,7 @@ impl Learner<'_> {
             if anew {
                 record.restarts += 1;
                 record.restarted = Some(event.at);
-                record.complete = true;
+                record.is_known();
                 record.begin(event.at, self.known.times.slots.of(event.at.before(SECOND)));
             }
             // The first event after a start that discovery or a pod told of.
@@ -116,22 +115,25 @@ impl Learner<'_> {
             }
             if record.last_event_id.is_none() {
                 // A dump may have told its past before its first event came.
-                record.complete |= whole_history || (ids_prove && event.event_id == first_id);
+                let since_loss = lost_at.is_none_or(|lost| record.born > lost);
+                record.complete |=
+                    whole_history && since_loss || (ids_prove && event.event_id == first_id);
             }
             if ids_prove {
                 record.last_event_id = Some(event.event_id);
                 continue;
             }
             // An engine leaves out numbers of events that its publisher drops, too.
-            let step = record.ids.follow(event.event_id, HOLE_LIMIT, event.at);
+            let followed = record.ids.received() > 0;
+            let step = record.ids.follow(event.event_id, HOLE_LIMIT);
+            record.stepped(step, followed, event.at);
             if event.at < record.born {
                 record.ids.settle();
+                (record.hole, record.loss) = (None, None);
             }
             if step != Step::Late {
                 record.last_event_id = Some(event.event_id);
             }
-            record.hole_at = record.ids.hole_at();
-            record.id_holes = if upstream { 0 } else { record.ids.missing() };
             record.ledger = RankLedger {
                 received: record.ids.received(),
                 missing: record.ids.missing(),
@@ -206,8 +208,9 @@ fn count(
         KvKind::Cleared { scope } => {
             counted.cleared = 1;
             // What was missing is not in the cache any more.
-            rank.hole_at = None;
-            rank.complete |= *scope == ClearScope::Rank;
+            if *scope == ClearScope::Rank {
+                rank.is_known();
+            }
         }
     }
     rank.counters.add(&counted);
@@ -316,7 +319,7 @@ fn describe(
     journal.add_kv(&entry, || {
         let excuse = match rank {
             Some(rank) if rank.complete => "not in tree",
-            Some(rank) if rank.lost => "unknown, maybe from missing messages",
+            Some(rank) if rank.doubt.is_some() => "unknown, maybe from missing messages",
             _ => "unknown, maybe from before attach",
         };
         (fleet.alias(event.rank), text_of(event, outcome, batch, excuse))

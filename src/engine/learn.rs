@@ -131,7 +131,7 @@ impl Learner<'_> {
         let rank = first.map(|event| event.rank);
         let away = self.known.streams.sources.was_away(topic, envelope.publisher, source, at);
         let step =
-            self.known.streams.sources.follow(topic, envelope, rank.map(|rank| rank.dp_rank), at);
+            self.known.streams.sources.follow(topic, envelope, rank.map(|rank| rank.dp_rank));
         if let Some(rank) = rank {
             self.numbered(rank, step, source, at);
         }
@@ -141,14 +141,8 @@ impl Learner<'_> {
             let publisher = WorkerId(envelope.publisher);
             let known = self.known.fleet.workers.worker(publisher).map(|worker| worker.id);
             self.doubt_before_frame(rank.map(|rank| rank.worker).or(known));
-            if let Some(record) = rank.and_then(|rank| self.known.fleet.workers.rank_mut(rank)) {
-                record.missing = record.missing.saturating_add(missing);
-            }
-            self.known.streams.history.lost =
-                self.known.streams.history.lost.saturating_add(missing);
             let missed = if away { missing } else { 0 };
-            self.known.streams.history.missed =
-                self.known.streams.history.missed.saturating_add(missed);
+            self.known.streams.history.lose(missing, missed, at);
             let counts = self.router_counts(at);
             counts.missed += missed;
             counts.lost += missing - missed;

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::judge::WorkerNames;
 use super::{Fleet, Learner, Streams};
 use crate::domain::{Plane, SourceName, SourceNote, StreamLedger, Timestamp, WorkerRank};
 use crate::dynamo::plane;
 use crate::frame::Origin;
-use crate::model::{RankRecord, Step};
+use crate::model::{RankHole, RankRecord, Step};
 use crate::snapshot::{Hole, Ledger, StreamRow};
 
 /// Most streams that are told apart.
@@ -16,6 +17,9 @@ const STREAMS: usize = 256;
 
 /// The window that rules judge by: what was lost before it matters to no verdict.
 const WINDOW: Duration = Duration::from_secs(300);
+
+/// Numbers may tell of a loss that much before its source does.
+const LOSS_LAG: Duration = Duration::from_secs(10);
 
 /// For so long after a loss its source is shown as lossy.
 const LOSSY: Duration = Duration::from_secs(60);
@@ -30,6 +34,21 @@ struct Account {
     told: StreamLedger,
     /// Frames that its source passed on and that are not here.
     unseen: u64,
+    /// Lost messages that are made up for: those that can be counted, and losses that cannot.
+    forgiven: (u64, u64),
+}
+
+impl Account {
+    /// Returns its losses: those that can be counted, and those that cannot.
+    fn losses(&self) -> (u64, u64) {
+        let StreamLedger { aged_out, dropped, uncounted, .. } = self.told;
+        (aged_out.saturating_add(dropped).saturating_add(self.unseen), uncounted)
+    }
+
+    /// Returns true when nothing is missing that is not made up for.
+    fn is_even(&self) -> bool {
+        self.told.missing == 0 && self.losses() == self.forgiven
+    }
 }
 
 /// What is known of all streams, and of losses.
@@ -40,9 +59,11 @@ pub(super) struct Accounts {
     entries: Vec<Account>,
     /// Frames that each source of events dropped.
     dropped: BTreeMap<SourceName, (u64, u64)>,
-    /// Messages of streams that were lost, and when last.
+    /// Messages that were lost and not made up for, nobody knows whose, and when last.
     lost: u64,
     lost_at: Option<Timestamp>,
+    /// True when no rank was known that they could have been of.
+    is_unowned: bool,
     /// Blocks that the mirror let go for want of memory.
     shed: u64,
 }
@@ -98,6 +119,9 @@ impl Accounts {
         };
         let before = account.told;
         account.told = ledger;
+        if !known {
+            account.forgiven = account.losses();
+        }
         let due = arrived.saturating_add(ledger.received - received);
         let unseen = due.saturating_sub(account.arrived);
         let more = unseen.saturating_sub(account.unseen);
@@ -105,6 +129,26 @@ impl Accounts {
         // What was lost before the source was first heard is of the past.
         let gone = if known { gone(ledger).saturating_sub(gone(before)) } else { 0 };
         gone.saturating_add(more)
+    }
+
+    /// Notes at `at` that `count` messages were lost, nobody knows whose.
+    fn lose(&mut self, count: u64, at: Timestamp, is_unowned: bool) {
+        self.lost = self.lost.saturating_add(count);
+        self.lost_at = Some(at);
+        self.is_unowned |= is_unowned;
+    }
+
+    /// Forgets the losses so far: they are made up for.
+    fn forgive(&mut self) {
+        (self.lost, self.lost_at, self.is_unowned) = (0, None, false);
+        for account in &mut self.entries {
+            account.forgiven = account.losses();
+        }
+    }
+
+    /// Returns how many messages were lost while no rank was known, and when last.
+    fn unowned(&self) -> Option<(u64, Timestamp)> {
+        self.lost_at.filter(|_| self.is_unowned).map(|last| (self.lost, last))
     }
 
     /// Returns how many messages are being read again, since they did not come live.
@@ -116,35 +160,48 @@ impl Accounts {
 impl Learner<'_> {
     /// Takes in what a source says of losses.
     pub(super) fn account(&mut self, note: &SourceNote) {
+        self.apply_kv();
+        self.forget_closed_losses(note.at);
         let told = note.history.as_ref().and_then(|history| Some((history, history.ledger?)));
-        let lost = told.map_or(0, |(history, ledger)| {
-            self.known.streams.accounts.told(&history.stream, ledger)
-        });
-        if lost > 0 {
-            self.known.streams.accounts.lost =
-                self.known.streams.accounts.lost.saturating_add(lost);
-            self.known.streams.accounts.lost_at = Some(note.at);
-            self.known.streams.history.lost = self.known.streams.history.lost.saturating_add(lost);
-            self.known.streams.history.missed =
-                self.known.streams.history.missed.saturating_add(lost);
-        }
+        let streams = &mut self.known.streams;
+        let lost =
+            told.map_or(0, |(history, ledger)| streams.accounts.told(&history.stream, ledger));
         let drops = (note.dropped, note.drops_uncounted);
         let of_events = note.source.brings_events();
-        let before = of_events
-            .then(|| self.known.streams.accounts.dropped.insert(note.source.clone(), drops));
+        let before = of_events.then(|| streams.accounts.dropped.insert(note.source.clone(), drops));
         let dropped = before.flatten().is_some_and(|before| drops > before);
-        if dropped {
-            self.known.streams.accounts.lost_at = Some(note.at);
+        if lost == 0 && !dropped {
+            return;
         }
-        self.apply_kv();
-        if lost > 0 || dropped {
-            self.known.fleet.workers.doubt(None);
+        if lost > 0 {
+            self.known.streams.history.lose(lost, lost, note.at);
         }
-        if told.is_some() {
-            let upstream = self.known.streams.ids_are_upstream();
-            for record in self.known.fleet.workers.ranks_mut() {
-                record.id_holes = if upstream { 0 } else { record.ids.missing() };
+        // Nobody knows whose messages these were.
+        self.known.fleet.workers.doubt(None);
+        let ranks = self.known.fleet.workers.ranks().iter().enumerate();
+        let present = ranks.filter(|(_, record)| self.known.fleet.is_accountable(record));
+        let present: Vec<usize> = present.map(|(index, _)| index).collect();
+        for index in &present {
+            if let Some(record) = self.known.fleet.workers.ranks_mut().get_mut(*index) {
+                record.suspect(note.at);
             }
+        }
+        self.known.streams.accounts.lose(lost, note.at, present.is_empty());
+    }
+
+    /// Forgets losses once every rank that they may have hit is known to have lost nothing, or holds nothing of that
+    /// time any more.
+    fn forget_closed_losses(&mut self, at: Timestamp) {
+        let accounts = &mut self.known.streams.accounts;
+        let Some(lost_at) = accounts.lost_at else { return };
+        let waits = accounts.is_unowned && at.since(lost_at) <= WINDOW;
+        let since = lost_at.before(LOSS_LAG);
+        let is_open = |hole: RankHole| hole.unsure || hole.last >= since;
+        let mut ranks = self.known.fleet.workers.ranks().iter();
+        let open =
+            |it: &RankRecord| it.hole.is_some_and(is_open) && self.known.fleet.is_accountable(it);
+        if !waits && !ranks.any(open) {
+            accounts.forgive();
         }
     }
 
@@ -152,7 +209,7 @@ impl Learner<'_> {
     pub(super) fn doubt_what_was_shed(&mut self) {
         let shed = self.known.index.mirror.totals().shed_blocks;
         if shed > std::mem::replace(&mut self.known.streams.accounts.shed, shed) {
-            self.known.fleet.workers.doubt(None);
+            self.known.fleet.workers.doubt_shed();
         }
     }
 
@@ -165,46 +222,63 @@ impl Learner<'_> {
         at: Timestamp,
     ) {
         let Some(record) = self.known.fleet.workers.rank_mut(rank) else { return };
+        let followed = record.ledger.received > 0;
         match step {
             Step::Again => return,
             Step::Next | Step::Restart => {}
             Step::Hole(missing) => {
                 record.ledger.missing = record.ledger.missing.saturating_add(missing);
-                record.hole_at = Some(at);
             }
             Step::Late => {
                 record.ledger.reordered += 1;
                 record.ledger.missing = record.ledger.missing.saturating_sub(1);
-                record.missing = record.missing.saturating_sub(1);
-                if record.ledger.missing == 0 {
-                    record.hole_at = None;
-                }
-                self.known.streams.history.lost = self.known.streams.history.lost.saturating_sub(1);
-                self.known.streams.history.missed =
-                    self.known.streams.history.missed.min(self.known.streams.history.lost);
+                self.known.streams.history.find();
             }
         }
         record.ledger.received += 1;
+        record.stepped(step, followed, at);
         if step == Step::Late {
             let counts = self.router_counts(at);
             counts.lost = counts.lost.saturating_sub(1);
             if let Some(record) = self.known.streams.sources.record(source) {
                 record.gaps = record.gaps.saturating_sub(1);
             }
-            if self.known.streams.history.lost == 0 {
-                self.known.fleet.workers.trust(rank);
-            }
         }
     }
 }
 
+impl Fleet {
+    /// Returns true for a rank whose losses matter: its worker is there, and is looked at.
+    fn is_accountable(&self, record: &RankRecord) -> bool {
+        let worker = record.rank.worker;
+        !self.is_gone(worker) && !self.is_foreign_worker(worker)
+    }
+}
+
+/// Returns how many messages of a rank did not come lately, by the numbers of the event plane (Dynamo 1.0 on).
+pub(super) fn missing_messages(record: &RankRecord, at: Timestamp) -> u64 {
+    let numbered = record.ids.received() == 0;
+    let recent = |loss: &RankHole| numbered && at.since(loss.last) <= WINDOW;
+    let hole = record.hole.filter(|_| numbered);
+    hole.into_iter().chain(record.loss.filter(recent)).map(|it| it.messages).max().unwrap_or(0)
+}
+
 impl Streams {
     /// Returns true when streams say that every message they stored reached kvtop: a number that is missing all the
-    /// same was never published.
-    pub(super) fn ids_are_upstream(&self) -> bool {
+    /// same was never published. Losses that are made up for do not count.
+    fn ids_are_upstream(&self) -> bool {
         let told = || self.accounts.entries.iter().filter(|account| account.base.is_some());
-        told().next().is_some()
-            && told().all(|account| account.told.is_even() && account.unseen == 0)
+        told().next().is_some() && told().all(Account::is_even)
+    }
+
+    /// Returns the numbers of KV events of a rank that did not come lately and may have been published (Dynamo 0.9),
+    /// and how many of these nothing made up for.
+    pub(super) fn missing_ids(&self, record: &RankRecord, at: Timestamp) -> (u64, u64) {
+        let numbered = record.ids.received() > 0 && !self.ids_are_upstream();
+        let loss = record.loss.filter(|loss| numbered && at.since(loss.last) <= WINDOW);
+        let hole = record.hole.filter(|_| numbered);
+        let open = hole.map_or(0, |hole| hole.messages);
+        (loss.map_or(0, |loss| loss.messages).max(open), open)
     }
 
     /// Returns the ledger at `at`.
@@ -221,25 +295,54 @@ impl Streams {
         Ledger { streams: streams.collect(), hole: self.hole(fleet, at) }
     }
 
+    /// Returns the ranks of which KV events are missing, or may be.
+    fn holes<'a>(
+        &'a self,
+        fleet: &'a Fleet,
+    ) -> impl Iterator<Item = (&'a RankRecord, RankHole)> + 'a {
+        let upstream = self.ids_are_upstream();
+        let ranks = fleet.workers.ranks().iter();
+        let open = ranks.filter_map(|record| Some((record, record.hole?)));
+        let open = open.filter(move |(record, _)| !(upstream && record.ids.received() > 0));
+        open.filter(|(record, _)| fleet.is_accountable(record))
+    }
+
+    /// Returns true while KV events are missing that nothing made up for.
+    pub(super) fn lacks_events(&self, fleet: &Fleet, at: Timestamp) -> bool {
+        let unowned = self.accounts.unowned().filter(|(_, last)| at.since(*last) <= WINDOW);
+        unowned.is_some() || self.accounts.open() > 0 || self.holes(fleet).next().is_some()
+    }
+
     /// Returns what is missing, as far as it matters to the verdicts of `at`.
     pub(super) fn hole(&self, fleet: &Fleet, at: Timestamp) -> Option<Hole> {
-        let upstream = self.ids_are_upstream();
-        let open = |record: &&RankRecord| {
-            let gone = fleet.workers.worker(record.rank.worker).is_some_and(|worker| worker.gone);
-            let foreign = fleet.is_foreign_worker(record.rank.worker);
-            !(gone || foreign || upstream && record.ids.missing() > 0)
-        };
-        let ranks = fleet.workers.ranks().iter().filter(open);
-        let ranks = ranks.filter_map(|record| Some((record.ledger.missing, record.hole_at?)));
-        let streams = self.accounts.lost_at.map(|last| (self.accounts.lost, last));
-        let refilling = Some((self.accounts.open(), at)).filter(|(count, _)| *count > 0);
-        let all = ranks.chain(streams).chain(refilling);
-        let recent = all.filter(|(_, last)| at.since(*last) <= WINDOW);
-        recent.fold(None, |sum: Option<Hole>, (count, last)| {
-            let sum = sum.unwrap_or_default();
-            let messages = sum.messages.saturating_add(count);
-            Some(Hole { messages, last: sum.last.max(last) })
-        })
+        let recent = |last: Timestamp| at.since(last) <= WINDOW;
+        let mut hole = Hole::default();
+        let mut names = None;
+        for (record, open) in self.holes(fleet).filter(|(_, open)| recent(open.last)) {
+            hole.messages = hole.messages.saturating_add(open.messages);
+            hole.last = hole.last.max(open.last);
+            let names = names.get_or_insert_with(|| WorkerNames::new(&fleet.workers));
+            let waits = if open.messages > 0 { &mut hole.lacking } else { &mut hole.unsure };
+            let name = names.get(record.rank.worker);
+            if !waits.contains(&name) {
+                waits.push(name);
+            }
+        }
+        // Until numbers tell whose they were, the sum is known and no more.
+        let lost = (self.accounts.lost, self.accounts.lost_at.unwrap_or_default());
+        let lost = Some(lost).filter(|_| !hole.unsure.is_empty()).or(self.accounts.unowned());
+        if let Some((count, last)) = lost.filter(|(_, last)| recent(*last)) {
+            hole.messages = hole.messages.max(count);
+            hole.last = hole.last.max(last);
+        }
+        let refilling = self.accounts.open();
+        if refilling > 0 {
+            hole.messages = hole.messages.max(refilling);
+            hole.last = at;
+            hole.refilling = true;
+        }
+        hole.until = hole.last.after(WINDOW);
+        (hole.last > Timestamp::default()).then_some(hole)
     }
 
     /// Returns true for the source by which KV events come.

@@ -16,7 +16,7 @@ use crate::diagnose::Thresholds;
 use crate::domain::{SourceName, SourceNote, SourceState, Subject, Timestamp, WorkerRank};
 use crate::model::{Measured, OverlapBy, Reading, RejectLog, Sources};
 use crate::snapshot::{
-    CatchingUp, ClaimRow, Deployment, EventRow, Feed, Hole, Limits, RejectRow, Rejects, Series,
+    CatchingUp, ClaimRow, Deployment, EventRow, Feed, Limits, RejectRow, Rejects, Series,
     SeriesSet, Snapshot, SourceRow, Sourced, TreeSummary, ViewQuery, WorkerRow,
 };
 use crate::wire::Shape;
@@ -47,7 +47,7 @@ pub(super) fn of(
         router: router::summary(known, at),
         felt: known.record.meters.felt_at(query.until.map_or(at, |until| until.min(at))),
         before: query.compare.map(|then| known.record.meters.felt_at(then)),
-        tree: tree(known, &workers),
+        tree: tree(known, &workers, at),
         prefixes: None,
         claims: known
             .fleet
@@ -144,7 +144,7 @@ fn events(known: &Knowledge, count: usize) -> Vec<EventRow> {
 }
 
 /// Returns the sums of the mirror; of what the workers in `rows` hold, where those are not all.
-fn tree(known: &Knowledge, rows: &[WorkerRow]) -> TreeSummary {
+fn tree(known: &Knowledge, rows: &[WorkerRow], at: Timestamp) -> TreeSummary {
     let totals = known.index.mirror.totals();
     let (accepted, held) = workers::blocks(known, rows);
     let orphans = if known.options.dgd.is_some() { held - accepted } else { totals.orphan_blocks };
@@ -160,16 +160,18 @@ fn tree(known: &Knowledge, rows: &[WorkerRow]) -> TreeSummary {
         memory_limit: known.options.memory_limit as u64,
         shed_blocks: totals.shed_blocks,
         behind: totals.behind,
-        incomplete: incomplete(known, totals.shed_blocks),
+        incomplete: incomplete(known, totals.shed_blocks, at),
     }
 }
 
 /// Returns why the mirror may differ from a router's index.
-pub(super) fn incomplete(known: &Knowledge, shed: u64) -> Vec<String> {
+pub(super) fn incomplete(known: &Knowledge, shed: u64, at: Timestamp) -> Vec<String> {
     let mut reasons = Vec::new();
     let ranks = known.fleet.workers.ranks();
-    let unknown =
-        ranks.iter().filter(|it| it.last_event.is_some() && !it.complete && !it.lost).count();
+    let unknown = ranks
+        .iter()
+        .filter(|it| it.last_event.is_some() && !it.complete && it.doubt.is_none())
+        .count();
     if unknown > 0 {
         let coverage = workers::coverage(known).map(|(held, used)| {
             let percent = held.saturating_mul(100) / used;
@@ -182,7 +184,8 @@ pub(super) fn incomplete(known: &Knowledge, shed: u64) -> Vec<String> {
             ranks.len(),
         ));
     }
-    if known.streams.history.lost > 0 {
+    let lacks = known.streams.lacks_events(&known.fleet, at);
+    if lacks && known.streams.history.lost > 0 {
         let why = match known.streams.history.missed {
             0 => String::new(),
             missed if missed == known.streams.history.lost => {
@@ -195,7 +198,8 @@ pub(super) fn incomplete(known: &Knowledge, shed: u64) -> Vec<String> {
     }
     for (name, record) in known.streams.sources.all() {
         let Some(note) = &record.note else { continue };
-        if note.dropped > 0 || note.drops_uncounted > 0 {
+        let dropped = note.dropped > 0 || note.drops_uncounted > 0;
+        if dropped && (lacks || !known.streams.brings_events(name)) {
             let least = if note.drops_uncounted > 0 { "at least " } else { "" };
             let dropped = note.dropped.max(1);
             reasons.push(format!("kvtop dropped {least}{dropped} frames of {name}"));
@@ -228,14 +232,20 @@ fn sources(known: &Knowledge, at: Timestamp) -> Vec<SourceRow> {
         let state = carrier.map_or(SourceState::Live, |note| note.state);
         let why = note.map(|note| note.why.to_string()).unwrap_or_default();
         // A source does not read what it passes on, so that holes in the numbers are found here.
-        let lossy =
-            lossy.filter(|_| known.streams.brings_events(name) && state == SourceState::Live);
+        let lossy = lossy
+            .as_ref()
+            .filter(|_| known.streams.brings_events(name) && state == SourceState::Live);
         SourceRow {
             name: name.clone(),
             state: if lossy.is_some() { SourceState::Lossy } else { state },
             peers: note.and_then(|note| note.peers),
             troubles: note.map(|note| note.troubles.clone()).unwrap_or_default(),
-            why: lossy.filter(|_| why.is_empty()).map_or(why, Hole::sentence),
+            why: match lossy {
+                Some(hole) if why.is_empty() => {
+                    format!("{}; {}", hole.sentence(), hole.awaited(at))
+                }
+                _ => why,
+            },
             retry_at: note
                 .and_then(|note| note.retry_ms.map(|ms| note.at.after(Duration::from_millis(ms)))),
             rtt: note.and_then(|note| note.rtt_us).map(Duration::from_micros),

@@ -96,7 +96,7 @@ impl Learner<'_> {
         }
         for rank in &ranks {
             if let Some(record) = self.known.fleet.workers.rank_mut(*rank) {
-                record.complete = true;
+                record.is_known();
                 // Their parents are in the dump, so that these rejections prove no loss.
                 absolve(&mut record.counters);
                 record.buckets.correct(|tally| absolve(&mut tally.counters));

@@ -228,6 +228,7 @@ fn rank(worker: WorkerId, part: &Part<'_>) -> RankEvidence {
         born: None,
         was_named: true,
         id_holes: 0,
+        open_holes: 0,
         tally: Tally::default(),
         accepted: 0,
         held: 0,

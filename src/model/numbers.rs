@@ -1,7 +1,5 @@
 //! The numbers that publishers give their messages, and the holes in them.
 
-use crate::domain::Timestamp;
-
 /// Holes that are told apart, so that a late message can close one. Of more, only the sum is kept.
 const HOLES: usize = 64;
 
@@ -35,12 +33,11 @@ pub struct Numbers {
     received: u64,
     missing: u64,
     reordered: u64,
-    hole_at: Option<Timestamp>,
 }
 
 impl Numbers {
-    /// Follows the message numbered `number`, which came at `at`. A leap over `limit` numbers or more is a restart.
-    pub fn follow(&mut self, number: u64, limit: u64, at: Timestamp) -> Step {
+    /// Follows the message numbered `number`. A leap over `limit` numbers or more is a restart.
+    pub fn follow(&mut self, number: u64, limit: u64) -> Step {
         let Some(last) = self.last else {
             self.last = Some(number);
             self.received += 1;
@@ -62,7 +59,6 @@ impl Numbers {
             return Step::Restart;
         }
         self.missing = self.missing.saturating_add(ahead - 1);
-        self.hole_at = Some(at);
         if self.open.len() == HOLES {
             self.open.remove(0);
         }
@@ -84,9 +80,6 @@ impl Numbers {
             self.received += 1;
             self.reordered += 1;
             self.missing = self.missing.saturating_sub(1);
-            if self.missing == 0 {
-                self.hole_at = None;
-            }
             return Step::Late;
         }
         if number == 0 || last - number > RESTART_FALL {
@@ -103,7 +96,6 @@ impl Numbers {
     pub fn settle(&mut self) {
         self.open.clear();
         self.missing = 0;
-        self.hole_at = None;
     }
 
     /// Returns how many messages came, each counted once.
@@ -120,11 +112,6 @@ impl Numbers {
     pub fn reordered(&self) -> u64 {
         self.reordered
     }
-
-    /// Returns when the last hole was seen that is still open.
-    pub fn hole_at(&self) -> Option<Timestamp> {
-        self.hole_at
-    }
 }
 
 #[cfg(test)]
@@ -136,7 +123,7 @@ mod tests {
     fn followed(numbers: &[u64]) -> Numbers {
         let mut known = Numbers::default();
         for number in numbers {
-            known.follow(*number, u64::MAX, Timestamp(7));
+            known.follow(*number, u64::MAX);
         }
         known
     }
@@ -145,18 +132,16 @@ mod tests {
     fn a_hole_is_open_until_the_last_of_its_messages_came() {
         let mut numbers = followed(&[5, 6, 10]);
         assert_eq!((numbers.received(), numbers.missing()), (3, 3));
-        assert_eq!(numbers.hole_at(), Some(Timestamp(7)));
 
         for late in [8, 7] {
-            assert_eq!(numbers.follow(late, u64::MAX, Timestamp(8)), Step::Late);
-            assert!(numbers.hole_at().is_some());
+            assert_eq!(numbers.follow(late, u64::MAX), Step::Late);
+            assert!(numbers.missing() > 0);
         }
-        assert_eq!(numbers.follow(9, u64::MAX, Timestamp(8)), Step::Late);
+        assert_eq!(numbers.follow(9, u64::MAX), Step::Late);
 
-        let seen = (numbers.received(), numbers.missing(), numbers.reordered());
-        assert_eq!((seen, numbers.hole_at()), ((6, 0, 3), None));
-        assert_eq!(numbers.follow(9, u64::MAX, Timestamp(9)), Step::Again);
-        assert_eq!(numbers.follow(11, u64::MAX, Timestamp(9)), Step::Next);
+        assert_eq!((numbers.received(), numbers.missing(), numbers.reordered()), (6, 0, 3));
+        assert_eq!(numbers.follow(9, u64::MAX), Step::Again);
+        assert_eq!(numbers.follow(11, u64::MAX), Step::Next);
     }
 
     #[test]
@@ -171,7 +156,7 @@ mod tests {
         for (numbers, expected) in table {
             let (last, before) = numbers.split_last().unwrap();
             let mut known = followed(before);
-            assert_eq!(known.follow(*last, u64::MAX, Timestamp(1)), expected, "{numbers:?}");
+            assert_eq!(known.follow(*last, u64::MAX), expected, "{numbers:?}");
             assert_eq!(known.missing(), 0, "{numbers:?}");
         }
     }

@@ -251,7 +251,7 @@ impl Sources {
         interrupted.is_some()
     }
 
-    /// Follows a publisher's numbers on a topic and returns what the message that came at `at` means for those
+    /// Follows a publisher's numbers on a topic and returns what the message means for those
     /// before it. Numbers that start again, fall far or leap are a restart, not a gap; numbers from the near past
     /// are duplicates, or messages that were overtaken.
     ///
@@ -262,7 +262,6 @@ impl Sources {
         topic: &'static str,
         envelope: Envelope,
         rank: Option<DpRank>,
-        at: Timestamp,
     ) -> Step {
         let Envelope { publisher, sequence } = envelope;
         let number = number_of(topic);
@@ -279,9 +278,9 @@ impl Sources {
             };
             return if missing > 0 { Step::Hole(missing) } else { Step::Next };
         }
-        let together = step(&mut self.publishers, (number, publisher), sequence, at);
+        let together = step(&mut self.publishers, (number, publisher), sequence);
         let Some(rank) = rank else { return together };
-        let alone = step(&mut self.ranks, (number, publisher, rank.0), sequence, at);
+        let alone = step(&mut self.ranks, (number, publisher, rank.0), sequence);
         match (together, alone) {
             (Step::Hole(together), Step::Hole(alone)) => Step::Hole(together.min(alone)),
             (Step::Hole(_), other) | (other, Step::Hole(_)) => match other {
@@ -301,17 +300,12 @@ fn number_of(topic: &str) -> u8 {
 }
 
 /// Follows the number `now` of `key`.
-fn step<K: Eq + std::hash::Hash>(
-    known: &mut FastMap<K, Numbers>,
-    key: K,
-    now: u64,
-    at: Timestamp,
-) -> Step {
+fn step<K: Eq + std::hash::Hash>(known: &mut FastMap<K, Numbers>, key: K, now: u64) -> Step {
     if let Some(numbers) = known.get_mut(&key) {
-        return numbers.follow(now, RESTART_JUMP, at);
+        return numbers.follow(now, RESTART_JUMP);
     }
     if known.len() < PUBLISHER_LIMIT {
-        known.entry(key).or_default().follow(now, RESTART_JUMP, at);
+        known.entry(key).or_default().follow(now, RESTART_JUMP);
     }
     Step::Next
 }
@@ -359,7 +353,7 @@ mod tests {
         let topic = "kv-events";
         let mut sources = Sources::default();
         let mut follow = |publisher, sequence| {
-            missing(sources.follow(topic, Envelope { publisher, sequence }, None, Timestamp(1)))
+            missing(sources.follow(topic, Envelope { publisher, sequence }, None))
         };
 
         // Late attach is no gap, neither is another publisher, a duplicate or a restart.
@@ -376,7 +370,7 @@ mod tests {
         let mut sources = Sources::default();
         let mut follow = |sequence| {
             let envelope = Envelope { publisher: 1, sequence };
-            missing(sources.follow("kv_metrics", envelope, None, Timestamp(1)))
+            missing(sources.follow("kv_metrics", envelope, None))
         };
 
         let reordered: u64 = [272, 273, 275, 274, 278, 276, 277].into_iter().map(&mut follow).sum();
@@ -392,7 +386,7 @@ mod tests {
         let found: Vec<u64> = [0, u64::MAX, 0, u64::MAX, 900, 903, 4, 6]
             .into_iter()
             .map(|sequence| Envelope { publisher: 1, sequence })
-            .map(|envelope| missing(sources.follow(topic, envelope, None, Timestamp(1))))
+            .map(|envelope| missing(sources.follow(topic, envelope, None)))
             .collect();
 
         assert_eq!(found, [0, 0, 0, 0, 0, 2, 0, 1]);
@@ -405,7 +399,7 @@ mod tests {
             let mut sources = Sources::default();
             let mut follow = |(rank, sequence): &(u32, u64)| {
                 let envelope = Envelope { publisher: 1, sequence: *sequence };
-                missing(sources.follow(topic, envelope, Some(DpRank(*rank)), Timestamp(1)))
+                missing(sources.follow(topic, envelope, Some(DpRank(*rank))))
             };
             messages.iter().map(&mut follow).sum()
         };

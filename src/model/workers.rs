@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use super::buckets::{Buckets, Slot};
 use super::decisions::Overlaps;
-use super::numbers::Numbers;
+use super::hole::{Doubt, RankHole};
+use super::numbers::{Numbers, Step};
 use super::tally::Tally;
 use crate::domain::{
     Counters, FastMap, Membership, Provenance, RankLedger, Timestamp, WorkerId, WorkerRank,
@@ -52,8 +53,8 @@ pub struct RankRecord {
     pub last_event_id: Option<u64>,
     /// True when the blocks it held before kvtop attached are known.
     pub complete: bool,
-    /// True when they were known, until messages went missing.
-    pub lost: bool,
+    /// Why they are not known although they were; none while they are, or if they never were.
+    pub doubt: Option<Doubt>,
     /// Number of restarts under the same id.
     pub restarts: u64,
     /// When it did so last.
@@ -70,8 +71,6 @@ pub struct RankRecord {
     pub scraped: ScrapedRoom,
     /// A router's estimate of its load.
     pub load: Option<Measured<RouterLoad>>,
-    /// Messages of its KV events that are missing by its publisher's numbers.
-    pub missing: u64,
     /// Stores of it that routers' logs say they refused although the mirror holds their parents.
     pub router_refused: u64,
     /// When a router said so last.
@@ -93,12 +92,13 @@ pub struct RankRecord {
     pub born: Timestamp,
     /// The numbers of its KV events, where engines number every event (0.9).
     pub ids: Numbers,
-    /// Of those, numbers that did not reach kvtop although they may have been published.
-    pub id_holes: u64,
     /// The fates of its messages, by its publisher's numbers.
     pub ledger: RankLedger,
-    /// When messages of it were last found to be missing; none once all of them came.
-    pub hole_at: Option<Timestamp>,
+    /// KV events that did not reach kvtop; none once they came, or once they matter to nothing that it holds.
+    pub hole: Option<RankHole>,
+    /// KV events of its present incarnation that did not reach kvtop, also where it holds nothing of that time any
+    /// more: counts of that time lack them.
+    pub loss: Option<RankHole>,
     /// True while the last of its events was of an earlier incarnation.
     pub is_old: bool,
 }
@@ -140,7 +140,7 @@ impl RankRecord {
             last_event: None,
             last_event_id: None,
             complete: false,
-            lost: false,
+            doubt: None,
             restarts: 0,
             restarted: None,
             used_blocks: None,
@@ -149,7 +149,6 @@ impl RankRecord {
             capacity: None,
             scraped: ScrapedRoom::default(),
             load: None,
-            missing: 0,
             router_refused: 0,
             router_refused_last: None,
             routed: 0,
@@ -160,9 +159,9 @@ impl RankRecord {
             buckets: Buckets::new(coarse),
             born: Timestamp::default(),
             ids: Numbers::default(),
-            id_holes: 0,
             ledger: RankLedger::default(),
-            hole_at: None,
+            hole: None,
+            loss: None,
             is_old: false,
         }
     }
@@ -186,9 +185,42 @@ impl RankRecord {
         self.born = at;
         self.buckets.forget(slot);
         self.ids.settle();
-        self.id_holes = 0;
-        self.hole_at = None;
+        self.hole = None;
+        self.loss = None;
+        self.doubt = None;
         true
+    }
+
+    /// Notes that all that it holds is known from now on: its cache is empty, or was read.
+    pub fn is_known(&mut self) {
+        self.complete = true;
+        self.doubt = None;
+        self.hole = None;
+    }
+
+    /// Notes what the number of a message that came at `at` means for those before it. `followed` is true when an
+    /// earlier number of its publisher was known.
+    pub fn stepped(&mut self, step: Step, followed: bool, at: Timestamp) {
+        let was_open = self.hole.is_some();
+        let after = |hole: Option<RankHole>| match (step, hole) {
+            (Step::Hole(count), hole) => Some(RankHole::with_missing(hole, count, at)),
+            (Step::Late, Some(hole)) => hole.less_one(),
+            (Step::Next, Some(hole)) if followed => hole.settled(),
+            (_, hole) => hole,
+        };
+        self.hole = after(self.hole);
+        self.loss = after(self.loss);
+        // Whatever was missing of it came, or had never been its own.
+        if was_open && self.hole.is_none() && self.doubt == Some(Doubt::Missing) {
+            self.complete = true;
+            self.doubt = None;
+        }
+    }
+
+    /// Notes a loss at `at` of which nobody knows whose messages it took.
+    pub fn suspect(&mut self, at: Timestamp) {
+        self.hole = Some(RankHole::with_doubt(self.hole, at));
+        self.loss = Some(RankHole::with_doubt(self.loss, at));
     }
 }
 
@@ -431,7 +463,15 @@ impl Workers {
     /// Notes that the past of every rank of worker `id` is known.
     pub fn complete(&mut self, id: WorkerId) {
         for record in self.ranks.iter_mut().filter(|record| record.rank.worker == id) {
-            record.complete = true;
+            record.is_known();
+        }
+    }
+
+    /// Notes that the mirror let blocks go: removals of these are unknown to kvtop alone.
+    pub fn doubt_shed(&mut self) {
+        self.doubt(None);
+        for record in self.ranks.iter_mut().filter(|record| record.doubt.is_some()) {
+            record.doubt = Some(Doubt::Shed);
         }
     }
 
@@ -441,16 +481,7 @@ impl Workers {
         let of = |record: &RankRecord| id.is_none_or(|id| record.rank.worker == id);
         for record in self.ranks.iter_mut().filter(|record| record.complete && of(record)) {
             record.complete = false;
-            record.lost = true;
-        }
-    }
-
-    /// Takes back the doubt in what `rank` holds: whatever was missing of it came late.
-    pub fn trust(&mut self, rank: WorkerRank) {
-        let record = self.rank_mut(rank).filter(|record| record.lost && record.hole_at.is_none());
-        if let Some(record) = record {
-            record.complete = true;
-            record.lost = false;
+            record.doubt = Some(Doubt::Missing);
         }
     }
 

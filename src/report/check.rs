@@ -190,9 +190,10 @@ fn missing(snapshot: &Snapshot) -> String {
     }
     let core = is_unknown(snapshot, Stake::Core);
     let judged = !core && !snapshot.refuses_for_unknown_reasons();
-    if let Some(hole) = snapshot.ledger.hole.filter(|_| judged) {
+    if let Some(hole) = snapshot.ledger.hole.as_ref().filter(|_| judged) {
         let ago = snapshot.at.since(hole.last).as_secs();
-        return format!("{}, the last {ago} s ago", hole.sentence());
+        let awaited = hole.awaited(snapshot.at);
+        return format!("{}, the last {ago} s ago; {awaited}", hole.sentence());
     }
     let asked = of_stake(snapshot, if core { Stake::Core } else { Stake::History });
     match asked.map(|check| &check.verdict) {

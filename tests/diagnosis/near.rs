@@ -42,7 +42,7 @@ const NEAR: &[(&str, Change, Change)] = &[
     ("KVT007", |it| rejected(it, 19), |it| rejected(it, 20)),
     (
         "KVT008",
-        |it| (it.ranks[1].gone, it.ranks[1].id_holes) = (true, 3),
+        |it| (it.ranks[1].gone, it.ranks[1].open_holes) = (true, 3),
         |it| it.ranks[1].gone = false,
     ),
     ("KVT009", |it| it.ranks[0].tally.returned = 39, |it| it.ranks[0].tally.returned = 40),

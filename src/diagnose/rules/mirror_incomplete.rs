@@ -72,10 +72,10 @@ impl Rule for MirrorIncomplete {
 
 /// Names workers of which KV events did not reach kvtop, by their numbers.
 fn missed(evidence: &Evidence) -> Option<Phrase> {
-    let ranks: Vec<&RankEvidence> = evidence.present().filter(|rank| rank.id_holes > 0).collect();
+    let ranks: Vec<&RankEvidence> = evidence.present().filter(|rank| rank.open_holes > 0).collect();
     let had = evidence.hears_router() && ranks.iter().all(|rank| evidence.may_be_own_loss(rank));
     let had = if had { "; routers had them" } else { "" };
-    let count: u64 = ranks.iter().map(|rank| rank.id_holes).sum();
+    let count: u64 = ranks.iter().map(|rank| rank.open_holes).sum();
     let names: Vec<String> =
         ranks.iter().take(MOST_NAMED).map(|rank| Evidence::name_of(rank)).collect();
     (count > 0).then(|| {

@@ -7,10 +7,10 @@ use crate::domain::{WorkerId, short_pod_names};
 use crate::model::Workers;
 
 /// The name of each worker: the shortest unambiguous form of its pod's name, else its alias such as `w0`.
-pub(super) struct WorkerNames(HashMap<WorkerId, Arc<str>>);
+pub(in crate::engine) struct WorkerNames(HashMap<WorkerId, Arc<str>>);
 
 impl WorkerNames {
-    pub(super) fn new(workers: &Workers) -> Self {
+    pub(in crate::engine) fn new(workers: &Workers) -> Self {
         let records = workers.workers();
         let pods = records.iter().filter_map(|worker| worker.pod.as_deref());
         let short = short_pod_names(pods);
@@ -26,7 +26,7 @@ impl WorkerNames {
         )
     }
 
-    pub(super) fn get(&self, worker: WorkerId) -> Arc<str> {
+    pub(in crate::engine) fn get(&self, worker: WorkerId) -> Arc<str> {
         self.0.get(&worker).map_or_else(|| Arc::from("?"), Arc::clone)
     }
 }

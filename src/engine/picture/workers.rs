@@ -155,7 +155,7 @@ pub(in crate::engine) fn subjects(record: &RankRecord, pod: Option<&str>) -> Vec
 /// known; none where no engine reports any. More than are in use says nothing: engines count a block
 /// that is only cached as free.
 pub(in crate::engine) fn coverage(known: &Knowledge) -> Option<(u64, u64)> {
-    let warming = |it: &&RankRecord| it.last_event.is_some() && !it.complete && !it.lost;
+    let warming = |it: &&RankRecord| it.last_event.is_some() && !it.complete && it.doubt.is_none();
     let (mut held, mut used) = (0, 0);
     for record in known.fleet.workers.ranks().iter().filter(warming) {
         let in_use = record.used_blocks.as_ref().map(|measured| measured.value).or_else(|| {

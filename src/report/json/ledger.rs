@@ -1,5 +1,7 @@
 //! The ledger in the JSON contract.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -11,7 +13,7 @@ use crate::snapshot::{Hole, StreamRow};
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Ledger<'a> {
     streams: Vec<Stream<'a>>,
-    hole: Option<Missing>,
+    hole: Option<Missing<'a>>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -34,9 +36,13 @@ impl Serialize for Counts {
 
 /// KV events that did not reach kvtop, and forbid `OK`.
 #[derive(Serialize, JsonSchema)]
-struct Missing {
+struct Missing<'a> {
     messages: Option<u64>,
     last: String,
+    lacking: &'a [Arc<str>],
+    unsure: &'a [Arc<str>],
+    refilling: bool,
+    until: String,
 }
 
 /// The fates of a rank's messages, by its publisher's numbers.
@@ -50,13 +56,17 @@ pub(super) struct Rank {
 
 impl<'a> Ledger<'a> {
     pub(super) fn of(ledger: &'a crate::snapshot::Ledger) -> Self {
-        let missing = |hole: Hole| Missing {
+        let missing = |hole: &'a Hole| Missing {
             messages: Some(hole.messages).filter(|count| *count > 0),
             last: rfc3339(hole.last),
+            lacking: &hole.lacking,
+            unsure: &hole.unsure,
+            refilling: hole.refilling,
+            until: rfc3339(hole.until),
         };
         Self {
             streams: ledger.streams.iter().map(Stream::of).collect(),
-            hole: ledger.hole.map(missing),
+            hole: ledger.hole.as_ref().map(missing),
         }
     }
 }
