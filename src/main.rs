@@ -24,6 +24,7 @@ fn main() -> ExitCode {
 }
 
 fn work() -> ExitCode {
+    run::answer_shell();
     let cli = match Cli::read(std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) => return ExitCode::from(refused(&error)),

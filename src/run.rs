@@ -3,6 +3,7 @@
 mod bundle;
 mod check;
 mod cluster;
+mod complete;
 mod demo;
 mod deploy;
 mod discovery;
@@ -55,6 +56,7 @@ use crate::source::zmq::BadEndpoint;
 use crate::tui::labels::LabelsError;
 use crate::tui::theme::ThemeError;
 
+pub use complete::answer_shell;
 pub use output::{printable_lines, without_logins};
 
 /// Errors of commands.

@@ -11,6 +11,7 @@ mod check;
 mod cli;
 mod clusters;
 mod compatibility;
+mod completion;
 mod config;
 mod conventions;
 mod demo;

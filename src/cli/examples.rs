@@ -95,10 +95,16 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ("keys", &[("kvtop keys", "with those of your config file")]),
     (
         "completions",
-        &[(
-            "kvtop completions bash > ~/.local/share/bash-completion/completions/kvtop",
-            "for new shells",
-        )],
+        &[
+            (
+                "kvtop completions bash > ~/.local/share/bash-completion/completions/kvtop",
+                "commands and options, for new shells",
+            ),
+            (
+                "echo 'source <(COMPLETE=bash kvtop)' >> ~/.bashrc",
+                "also namespaces, deployments, contexts, themes, views and findings",
+            ),
+        ],
     ),
     ("man", &[("kvtop man check | man -l -", "read the page of a command")]),
     ("config", &[("kvtop config init", "write a file in which everything is explained")]),
