@@ -33,7 +33,7 @@ pub use cluster::{
 };
 pub use count::Counters;
 pub use fact::{
-    ActiveLoad, Advertised, BlockSizeNotice, Channel, Decision, Fact, FormulaCredit, FormulaTerm,
+    ActiveLoad, Advertised, BlockSizeNotice, Channel, Decision, EngineSocketSeen, Fact, FormulaCredit, FormulaTerm,
     Gauge, Histogram, HitRate, LatencyName, LogWarning, Membership, Overlap, Prompt,
     RegistrationRefused, RequestEvent, RequestPhase, RouterStart, Transport, WarningKind,
 };

@@ -205,7 +205,9 @@ impl Engine {
     /// Lets the rules look at what is known at `at`, and remembers what they say. This happens when a second
     /// ends and every few seconds of silence, whoever looks: so a recording is judged as it was live.
     fn diagnose(&mut self, at: Timestamp) {
-        self.learner().part_from_the_past(at);
+        let mut learner = self.learner();
+        learner.part_from_the_past(at);
+        learner.link_engines();
         self.verdicts.judge(&self.known, at);
     }
 
@@ -216,7 +218,9 @@ impl Engine {
         if self.verdicts.judged.is_some() && many || self.verdicts.has_seen(&self.known, at) {
             return;
         }
-        self.learner().part_from_the_past(at);
+        let mut learner = self.learner();
+        learner.part_from_the_past(at);
+        learner.link_engines();
         self.verdicts.glance(&self.known, at);
     }
 }

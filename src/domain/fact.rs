@@ -47,6 +47,8 @@ pub enum Fact {
     RegistrationRefused(RegistrationRefused),
     /// A log line that names the block sizes of publisher and engine.
     BlockSizes(BlockSizeNotice),
+    /// An engine's own report of stored blocks, from an address that the user named.
+    EngineSocket(EngineSocketSeen),
     /// Somebody claims a setting.
     Claim(Claim),
     /// Something betrays the release that a process is of.
@@ -401,4 +403,17 @@ pub struct RegistrationRefused {
     pub account: (Arc<str>, Arc<str>),
     /// The verb that the account lacks, such as `patch`.
     pub verb: Arc<str>,
+}
+
+/// An engine's own report of stored blocks, from an address that the user named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EngineSocketSeen {
+    /// The address.
+    pub address: Arc<str>,
+    /// Tokens in a block.
+    pub block_size: u64,
+    /// The rank of the engine.
+    pub dp_rank: u32,
+    /// Some of the blocks that it stored; empty if it names blocks by bytes, which routers never see.
+    pub blocks: Vec<SequenceHash>,
 }

@@ -15,6 +15,8 @@ pub enum SourceName {
     JetStream,
     /// The ZMQ publishers of workers.
     Zmq,
+    /// The event sockets of engines, which show block sizes and bring no KV events of workers.
+    Engines,
     /// The logs of containers and files.
     Logs,
     /// The metrics that pods serve.
@@ -39,10 +41,11 @@ impl SourceName {
     /// The sources of KV events that connect to publishers or their broker.
     pub const OF_EVENTS: [Self; 2] = [Self::Nats, Self::Zmq];
     /// Every source that this version has.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Nats,
         Self::JetStream,
         Self::Zmq,
+        Self::Engines,
         Self::Logs,
         Self::Metrics,
         Self::Kubernetes,
@@ -59,6 +62,7 @@ impl SourceName {
             Self::Nats => "nats",
             Self::JetStream => "jetstream",
             Self::Zmq => "zmq",
+            Self::Engines => "engines",
             Self::Logs => "logs",
             Self::Metrics => "metrics",
             Self::Kubernetes => "kubernetes",

@@ -10,6 +10,7 @@ use super::borrowers::Borrowers;
 use super::explorer::Explorer;
 use super::foreign::Foreign;
 use super::journal::Journal;
+use super::learn::UnlinkedEngines;
 use super::ledger::Accounts;
 use super::meters::Meters;
 use super::warm_up::WarmUp;
@@ -96,6 +97,8 @@ pub(super) struct Fleet {
     pub(super) refused: Refused,
     pub(super) served: Served,
     pub(super) foreign: Foreign,
+    /// Engines that the user named by address, and whose workers are not known yet.
+    pub(super) unlinked: UnlinkedEngines,
     /// The sign that KV events of each rank gave of its release, by position among the ranks.
     pub(super) signed: Vec<Option<EventSign>>,
 }

@@ -1,12 +1,15 @@
 //! Facts other than KV events, each to where it belongs.
 
 mod cluster;
+mod engines;
 mod gauges;
 mod lacks;
 mod sizes;
 
 use std::sync::Arc;
 use std::time::Duration;
+
+pub(super) use engines::UnlinkedEngines;
 
 use super::Knowledge;
 use super::journal::Head;
@@ -90,6 +93,7 @@ impl Learner<'_> {
             Fact::RegistrationRefused(refused) => self.known.fleet.refused.note(refused, at),
             Fact::Departed { worker } => self.departed(*worker, at, source),
             Fact::BlockSizes(notice) => self.block_sizes(notice, at, source),
+            Fact::EngineSocket(seen) => self.engine_socket(seen, at),
             Fact::Claim(claim) => {
                 // What is only asked for may be on its way while the old pods still run.
                 if let (ClaimWhat::DynamoVersion, ClaimValue::Text(tag), Subject::Pod(_)) =

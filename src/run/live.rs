@@ -156,7 +156,8 @@ pub(super) async fn start(args: &SourceArgs) -> Result<Live, RunError> {
     sources.extend(log_files::followed(args, &emitter));
     if args.deep {
         tell(
-            "kvtop: --deep has no effect without --namespace: engines are discovered in Kubernetes",
+            "kvtop: --deep has no effect without --namespace: engines are discovered in Kubernetes; name them with \
+             --engine",
         );
     }
     let label = label(args, nats.as_ref(), records.as_ref());
@@ -167,6 +168,7 @@ pub(super) async fn start(args: &SourceArgs) -> Result<Live, RunError> {
     if !args.zmq.is_empty() {
         sources.push(zmq_named(args, &emitter)?);
     }
+    sources.extend(engines_named(args, &emitter)?);
     let attach = records.map(|records| {
         let (wanted, followed) = watch::channel(Wanted::default());
         let readers = records.spawn(&emitter);
@@ -233,6 +235,7 @@ pub(super) fn look_within(found: Found, budget: Arc<Budget>) -> Result<Live, Run
     if !args.zmq.is_empty() {
         sources.push(zmq_named(args, &emitter)?);
     }
+    sources.extend(engines_named(args, &emitter)?);
     sources.push(cluster::spawn(ClusterSpec {
         client: client.clone(),
         emitter,
@@ -337,6 +340,23 @@ fn zmq_named(args: &SourceArgs, emitter: &Emitter) -> Result<SourceHandle, BadEn
     // They stay as they are; nobody is left to change them.
     let (_, targets) = watch::channel(targets?);
     Ok(zmq::spawn(spec, emitter.clone(), targets))
+}
+
+/// Starts to listen to the engines that `args` name.
+fn engines_named(
+    args: &SourceArgs,
+    emitter: &Emitter,
+) -> Result<Option<SourceHandle>, BadEndpoint> {
+    if args.engine.is_empty() {
+        return Ok(None);
+    }
+    let of_engine = |url: &String| {
+        let from = "--engine".into();
+        Ok(ZmqTarget { broker: false, events: false, engine: true, from, ..named(url)? })
+    };
+    let targets: Result<Vec<ZmqTarget>, BadEndpoint> = args.engine.iter().map(of_engine).collect();
+    let (_, targets) = watch::channel(targets?);
+    Ok(Some(zmq::spawn(ZmqSpec::of_engines(), emitter.clone(), targets)))
 }
 
 fn named(url: &str) -> Result<ZmqTarget, BadEndpoint> {

@@ -415,6 +415,7 @@ fn elsewhere(first: &SourceArgs, context: Option<String>, namespace: Option<Stri
         dgd: None,
         dynamo_namespace: None,
         zmq: Vec::new(),
+        engine: Vec::new(),
         indexer_url: None,
         ..first.clone()
     };

@@ -77,6 +77,8 @@ pub struct ZmqSpec {
     pub reach: Reach,
     /// Only this Dynamo namespace, where a broker names it; all of them when none.
     pub namespace: Option<Arc<str>>,
+    /// The name of the source in notes.
+    pub name: SourceName,
     /// Intervals and limits.
     pub limits: ZmqLimits,
 }
@@ -84,7 +86,12 @@ pub struct ZmqSpec {
 impl ZmqSpec {
     /// Returns a source for `namespace` that connects through `reach`.
     pub fn new(reach: Reach, namespace: Option<Arc<str>>) -> Self {
-        Self { reach, namespace, limits: ZmqLimits::default() }
+        Self { reach, namespace, name: NAME, limits: ZmqLimits::default() }
+    }
+
+    /// Returns a source for engines' own sockets. It has a name of its own: it brings no KV events of workers.
+    pub fn of_engines() -> Self {
+        Self { name: SourceName::Engines, ..Self::new(Reach::default(), None) }
     }
 
     fn topics(&self) -> Vec<String> {
@@ -107,13 +114,13 @@ pub fn spawn(
     emitter: Emitter,
     targets: watch::Receiver<Vec<ZmqTarget>>,
 ) -> SourceHandle {
-    let name = NAME;
+    let name = spec.name.clone();
     let (desired, wanted) = watch::channel(Desired::Running);
     let (shown, state) = watch::channel(SourceState::Connecting);
     let (ended_tx, ended) = oneshot::channel::<()>();
     let thread = std::thread::Builder::new().name(format!("source {name}")).spawn(move || {
         let emitter = emitter.counting_apart();
-        let notes = Notes::new(NAME, emitter.clone(), shown);
+        let notes = Notes::new(spec.name.clone(), emitter.clone(), shown);
         let topics = spec.topics().into();
         let source = Source {
             spec,

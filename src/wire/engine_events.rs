@@ -1,4 +1,4 @@
-//! The part of an engine's own KV events that enters a frame: the tokens in a block.
+//! The part of an engine's own KV events that enters a frame: the tokens in a block, and the names of a few blocks.
 //!
 //! vLLM and `SGLang` publish `[topic, sequence, [time, [event…], dp_rank]]` in `MessagePack`, with events
 //! as arrays or maps; a stored one carries `block_size`, and the tokens of prompts (dynamo-kv-router
@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::msgpack::{Cursor, Malformed};
 use super::text::printable;
 use super::{Facts, Reject};
-use crate::domain::{Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, Fact, Medium, Subject};
+use crate::domain::{
+    Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, EngineSocketSeen, Fact, Medium, SequenceHash, Subject,
+};
 
 /// The first part of a frame that holds what was kept.
 pub(super) const TOPIC: &[u8] = b"engine-events";
@@ -20,13 +22,22 @@ pub(super) const TOPIC: &[u8] = b"engine-events";
 /// Most events of a message that are looked at.
 const EVENTS: usize = 100_000;
 
+/// The largest number of block hashes kept from one report.
+const BLOCKS: usize = 4;
+
 /// The part of a message that enters a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineBlocks {
     /// Tokens in a block.
     pub block_size: u64,
     /// The rank of the engine.
     pub dp_rank: u32,
+    /// The address where it publishes, when the user named it instead of a pod.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<Arc<str>>,
+    /// Blocks that it stored: the worker that publishes the same ones to routers is the engine's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocks: Vec<u64>,
 }
 
 impl EngineBlocks {
@@ -49,30 +60,52 @@ fn read(payload: &[u8]) -> Result<Option<EngineBlocks>, Malformed> {
         return Ok(None);
     }
     cursor.skip()?;
-    let mut size = None;
+    let mut stored: Option<Stored> = None;
     for _ in 0..cursor.array()?.min(EVENTS) {
         let of_event = event(&mut cursor)?;
-        size = size.or(of_event);
+        stored = stored.or(of_event);
     }
     let dp_rank = if fields > 2 { cursor.optional_unsigned()?.unwrap_or(0) } else { 0 };
-    Ok(size.map(|block_size| EngineBlocks {
-        block_size,
+    Ok(stored.map(|stored| EngineBlocks {
+        block_size: stored.size,
         dp_rank: u32::try_from(dp_rank).unwrap_or(0),
+        address: None,
+        blocks: stored.first.into_iter().collect(),
     }))
 }
 
-/// Reads one event, and returns the tokens in its blocks when it stores some.
-fn event(cursor: &mut Cursor<'_>) -> Result<Option<u64>, Malformed> {
+/// What one event stores.
+struct Stored {
+    /// Tokens in a block.
+    size: u64,
+    /// The first block; none when the engine names its blocks by bytes, which routers never see.
+    first: Option<u64>,
+}
+
+/// Reads the first name in a list of blocks.
+fn first_block(cursor: &mut Cursor<'_>) -> Result<Option<u64>, Malformed> {
+    let mut ahead = *cursor;
+    let first = match ahead.array() {
+        Ok(0) | Err(_) => None,
+        Ok(_) => ahead.unsigned().ok(),
+    };
+    cursor.skip()?;
+    Ok(first)
+}
+
+/// Reads one event; none when it stores nothing.
+fn event(cursor: &mut Cursor<'_>) -> Result<Option<Stored>, Malformed> {
     let is_map = cursor.peek().is_some_and(|byte| matches!(byte, 0x80..=0x8f | 0xde | 0xdf));
-    let mut size = None;
+    let (mut size, mut first) = (None, None);
     if is_map {
         for _ in 0..cursor.map()? {
             match cursor.text()? {
                 b"block_size" => size = cursor.optional_unsigned()?,
+                b"block_hashes" => first = first_block(cursor)?,
                 _ => cursor.skip()?,
             }
         }
-        return Ok(size);
+        return Ok(size.map(|size| Stored { size, first }));
     }
     let fields = cursor.array()?;
     if fields == 0 {
@@ -81,19 +114,28 @@ fn event(cursor: &mut Cursor<'_>) -> Result<Option<u64>, Malformed> {
     let stores = cursor.text()? == b"BlockStored";
     // Hashes, parent, tokens, and then the size.
     for field in 1..fields {
-        if stores && field == 4 {
-            size = cursor.optional_unsigned()?;
-        } else {
-            cursor.skip()?;
+        match field {
+            1 if stores => first = first_block(cursor)?,
+            4 if stores => size = cursor.optional_unsigned()?,
+            _ => cursor.skip()?,
         }
     }
-    Ok(size)
+    Ok(size.map(|size| Stored { size, first }))
 }
 
 /// Reads the frame that was kept.
 pub(super) fn decode(pod: &[u8], kept: &[u8], facts: &mut Facts) -> Result<(), Reject> {
     let bad = |_| Reject::new("what was kept of an engine's events cannot be read");
     let kept: EngineBlocks = serde_json::from_slice(kept).map_err(bad)?;
+    if let Some(address) = kept.address {
+        facts.other.push(Fact::EngineSocket(EngineSocketSeen {
+            address: printable(&address, 253).into(),
+            block_size: kept.block_size,
+            dp_rank: kept.dp_rank,
+            blocks: kept.blocks.into_iter().take(BLOCKS).map(SequenceHash).collect(),
+        }));
+        return Ok(());
+    }
     let pod: Arc<str> = printable(&String::from_utf8_lossy(pod), 253).into();
     facts.other.push(Fact::Claim(Claim {
         what: ClaimWhat::BlockSize,
@@ -121,14 +163,20 @@ mod tests {
 
     #[test]
     fn the_size_is_read_from_both_forms_and_tokens_are_not() {
-        let blocks = EngineBlocks { block_size: 16, dp_rank: 1 };
-        let kept = Some(blocks);
+        let blocks = EngineBlocks { block_size: 16, dp_rank: 1, address: None, blocks: vec![1] };
+        let kept = Some(blocks.clone());
         let array = b"\x96\xabBlockStored\x92\x01\x02\xc0\x93\x0b\x0c\x0d\x10\xc0";
         assert_eq!(EngineBlocks::of(&message(array)), kept);
-        let map = b"\x83\xa4type\xabBlockStored\xa9token_ids\x92\x0b\x0c\xaablock_size\x10";
+        let map = b"\x84\xa4type\xabBlockStored\xacblock_hashes\x91\x01\xa9token_ids\x92\x0b\x0c\xaablock_size\x10";
         assert_eq!(EngineBlocks::of(&message(map)), kept);
         let parts = blocks.parts("p");
-        assert_eq!(parts[2], r#"{"block_size":16,"dp_rank":1}"#);
+        assert_eq!(parts[2], r#"{"block_size":16,"dp_rank":1,"blocks":[1]}"#);
+        let bytes = b"\x96\xabBlockStored\x91\xc4\x02ab\xc0\x93\x0b\x0c\x0d\x10\xc0";
+        assert_eq!(
+            EngineBlocks::of(&message(bytes)).unwrap().blocks,
+            [0; 0],
+            "hashes that are bytes"
+        );
     }
 
     #[test]

@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::{Instant, timeout};
 
 use super::dedup::Filter;
-use super::tokens::Stripper;
+use super::tokens::{self, Stripper};
 use super::zmtp::{self, Command, Decoder, Piece};
 use crate::clock;
 use crate::frame::{Body, Frame, Origin};
@@ -28,6 +28,14 @@ const UNWRITTEN: usize = 16 << 10;
 
 /// Parts of a message of an engine's own; those of Dynamo have four.
 const ENGINE_PARTS: usize = 3;
+
+/// Why the address of an engine's socket is useless as that of a publisher.
+const IS_ENGINE: &str = "this is an engine's own event socket, not the worker's publisher: pass it with --engine, \
+                         and the address that discovery shows for kv-events with --zmq";
+
+/// Why the address of a publisher is useless as that of an engine.
+const IS_PUBLISHER: &str = "this is a worker's publisher for routers, not its engine's event socket: pass it with \
+                            --zmq, and the endpoint of the engine's KV events configuration with --engine";
 
 /// How long, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +111,8 @@ pub(super) struct Connection<'a> {
 pub(super) trait Told {
     /// The subscriptions are made.
     fn live(&mut self);
+    /// The address is of another kind than the user believes, for this reason.
+    fn mistaken(&mut self, why: &'static str);
     /// A heartbeat took this long.
     fn round_trip(&mut self, span: Duration);
 }
@@ -211,10 +221,14 @@ impl Connection<'_> {
             match piece {
                 Piece::Message(mut parts) => {
                     if let Some(stripper) = &mut self.stripper {
+                        if tokens::is_publishers(&parts) {
+                            told.mistaken(IS_PUBLISHER);
+                        }
                         let Some(kept) = stripper.keep(&parts) else { continue };
                         parts = kept;
                     } else if parts.len() == ENGINE_PARTS {
                         // An engine's socket was named as a publisher's: its last part has tokens.
+                        told.mistaken(IS_ENGINE);
                         parts.truncate(ENGINE_PARTS - 1);
                     }
                     if self.filter.as_mut().is_some_and(|filter| !filter.passes(&parts)) {

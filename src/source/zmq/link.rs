@@ -45,6 +45,12 @@ impl Told for &Link {
         self.stand(|standing| (standing.live, standing.trouble) = (true, None));
     }
 
+    fn mistaken(&mut self, why: &'static str) {
+        if self.standing.borrow().trouble.is_none() {
+            self.stand(|standing| (standing.live, standing.trouble) = (false, Some(why.into())));
+        }
+    }
+
     fn round_trip(&mut self, span: Duration) {
         // Not worth a note of its own; the next one tells it.
         self.standing.send_modify(|standing| standing.round_trip = Some(span));
@@ -116,9 +122,9 @@ impl Link {
             limits: &self.limits,
             emitter: &self.emitter,
             filter: self.filter.as_ref().map(Filter::fresh),
-            stripper: self.target.engine.then(|| {
-                let pod = self.target.pod.as_ref().map(|(_, pod)| Arc::clone(pod));
-                Stripper::new(pod.unwrap_or_default())
+            stripper: self.target.engine.then(|| match &self.target.pod {
+                Some((_, pod)) => Stripper::of_pod(Arc::clone(pod)),
+                None => Stripper::of_address(Arc::clone(self.target.endpoint.as_str())),
             }),
         };
         let mut told = self;

@@ -58,6 +58,12 @@ pub(super) fn lines(known: &Knowledge, fact: &Fact, lines: &mut Vec<String>) {
             named(lines, "publisher", notice.publisher);
             named(lines, "engine", notice.engine);
         }
+        Fact::EngineSocket(seen) => {
+            lines.push(format!("ENGINE at {}", seen.address));
+            named(lines, "block size", format!("{} tokens", seen.block_size));
+            let worker = known.engine_worker(seen).map(|worker| known.fleet.workers.alias(worker));
+            named(lines, "worker", said(worker));
+        }
         _ => lines.push(setting_line(fact)),
     }
 }
