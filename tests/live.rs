@@ -1,5 +1,7 @@
 //! The live screen over a real server, in a pseudo-terminal.
 
+mod vllm;
+
 use crate::nats::{Publisher, recording};
 use crate::support::nats_server::NatsServer;
 use crate::support::pty::Pty;
