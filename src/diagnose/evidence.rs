@@ -50,7 +50,7 @@ pub struct Evidence {
     pub engines: Vec<Backend>,
     /// Ready pods of workers that should be in discovery and are not.
     pub unregistered: Vec<Unregistered>,
-    /// Pods that the API server does not let register.
+    /// Pods that were refused to register.
     pub refused: Vec<Refusal>,
     /// Pods of workers that are starting or ending.
     pub unready: Vec<Arc<str>>,
@@ -118,7 +118,7 @@ pub struct Unregistered {
     pub since: Timestamp,
 }
 
-/// A pod that the API server does not let register, with the time of the last refusal.
+/// A pod that was refused to register, with the time of the last refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// Its own words.
@@ -227,7 +227,7 @@ pub struct RouterEvidence {
     pub chains_by_model: Vec<(Arc<str>, SizeByStores)>,
     /// Prompts of known length to compare chains against.
     pub lengths_told: u64,
-    /// Cached blocks that the router ignored, over the last decisions with every worker's cost.
+    /// Cached blocks that the router ignored, over the decisions of the window that log every worker's cost.
     pub regret: Option<Regret>,
     /// Mean share of prompts found cached, by the router's own metric, since it started.
     pub hit_rate: Option<f64>,
@@ -369,6 +369,8 @@ pub struct Window {
     pub router: RouterTally,
     /// Of routers, whether KV events were watched or not.
     pub told: RouterTally,
+    /// Cached blocks that routers ignored; none if no decision logs every worker's cost.
+    pub regret: Option<Regret>,
 }
 
 impl Evidence {
@@ -381,6 +383,7 @@ impl Evidence {
             rank.tally = *tally;
         }
         (evidence.router.tally, evidence.router.told) = (window.router, window.told);
+        evidence.router.regret = window.regret;
         evidence
     }
 

@@ -1,7 +1,7 @@
 //! Raises and resolves findings: rules judge windows, findings persist.
 //!
-//! A finding is raised by counts over the last minutes; a critical one also by those of the last half minute, so
-//! that a fault is named while earlier successes are still counted. Only evidence resolves it: a rule that is clear over
+//! A finding is raised by counts over the last minutes, and by those of the last half minute, so that a fault is named
+//! while earlier successes are still counted. Only evidence resolves it: a rule that is clear over
 //! the last half minute, never silence; or the end of every worker concerned.
 
 use std::collections::VecDeque;
@@ -278,7 +278,7 @@ impl State {
         let mut verdict = judged(rule, long).dated(at, (long.since, counted));
         // Requests that were served well some minutes ago say nothing about now, and whoever attaches now does
         // not see them.
-        if rule.may_be_critical() && matches!(verdict, Verdict::Clear { .. }) {
+        if matches!(verdict, Verdict::Clear { .. }) {
             let now = judged(rule, short);
             if matches!(now, Verdict::Found(_)) {
                 verdict = now.dated(at, (short.since, counted));

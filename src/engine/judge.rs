@@ -333,7 +333,7 @@ impl Judge<'_> {
             chains: self.known.routing.prefixes.reuse.publisher_size_among(&present),
             chains_by_model: self.known.setup().chains_by_model(),
             lengths_told: self.known.routing.prefixes.reuse.told(),
-            regret: regret(self.known.routing.decisions.last()),
+            regret: self.regret(None),
             hit_rate: router.hit_rate(),
             sourceless: router.sourceless(),
             answered: router.answered,
@@ -380,7 +380,14 @@ impl Judge<'_> {
             }
             window.ranks.push(tally);
         }
+        window.regret = self.regret(from);
         window
+    }
+
+    /// Returns the cached blocks that decisions from `from` on ignored.
+    fn regret(&self, from: Option<Timestamp>) -> Option<Regret> {
+        let all = self.known.routing.decisions.last().iter();
+        regret(all.filter(|record| from.is_none_or(|from| record.at >= from)))
     }
 
     /// Returns when the last router that is there started, by its log or its container.
@@ -414,9 +421,9 @@ fn plain_cost(term: &FormulaTerm) -> f64 {
 }
 
 /// Returns what choices gave away; none when no decision spells out every worker's cost.
-fn regret(decisions: &std::collections::VecDeque<DecisionRecord>) -> Option<Regret> {
+fn regret<'a>(decisions: impl Iterator<Item = &'a DecisionRecord>) -> Option<Regret> {
     let mut sum = Regret::default();
-    for record in decisions.iter().filter(|record| record.terms.len() > 1) {
+    for record in decisions.filter(|record| record.terms.len() > 1) {
         let chosen = |worker: WorkerId| worker == record.decision.worker;
         let best = record.terms.iter().map(|term| term.cached_blocks).fold(0.0, f64::max);
         let taken = record.terms.iter().filter(|term| {

@@ -32,8 +32,9 @@ const WARM_ON_RANK: u64 = 10;
 /// Events that wait to be applied which are looked at for that, the newest.
 const WAITING: usize = 512;
 
-/// Chains are not followed for this long after a router found a prefix.
-const IDLE_AFTER_HIT: Duration = Duration::from_secs(60);
+/// Chains are not followed for this long after a cache hit. A router that stops finding prefixes must be named
+/// within the half minute that resolves and raises findings, and forks can be counted only after this.
+const IDLE_AFTER_HIT: Duration = Duration::from_secs(5);
 
 /// Components whose `generate` endpoint chooses workers: the router inside the frontend of 0.9, and
 /// `dynamo.router`.

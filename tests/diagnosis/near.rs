@@ -208,6 +208,7 @@ fn faults_of_two_workers_are_both_named_and_each_accuses_its_own() {
             ranks: evidence.ranks.iter().map(|rank| rank.tally).collect(),
             router: evidence.router.tally,
             told: evidence.router.told,
+            regret: evidence.router.regret,
         };
         let mut diagnosis = Diagnosis::default();
         diagnosis.judge(&evidence, &|_| window.clone());

@@ -1,5 +1,6 @@
 //! The table of the matrix in docs/DIAGNOSIS.md.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -12,6 +13,8 @@ pub(super) struct Cell {
     pub(super) said: String,
     /// What is wrong with it.
     pub(super) wrong: Vec<String>,
+    /// True if the printed fix was applied and the deployment judged again.
+    pub(super) is_applied: bool,
 }
 
 /// A fault on a plane.
@@ -24,34 +27,16 @@ pub(super) struct Row {
 /// A cell that is known to be wrong: fault, plane, moment, and why.
 type Miss = (&'static str, Plane, Moment, &'static str);
 
-const BEFORE: &str =
-    "requests of before the fault, which found their prefixes, count for five minutes";
+const MISSES: &[Miss] = &[(
+    "conversations overload one worker at a time",
+    Plane::Jetstream,
+    Moment::Late,
+    "in these forty seconds the 95th percentile of the time to the first token is 0.71 s, above the objective but \
+         only twice the median; the finding needs three times (`tail`)",
+)];
 
-const MISSES: &[Miss] = &[
-    (
-        "what is cached weighs a tenth",
-        Plane::Jetstream,
-        Moment::Late,
-        "by then every worker caches the ten passages, and the share that the router gives away is below the \
-         threshold",
-    ),
-    ("what is cached weighs a tenth", Plane::Jetstream, Moment::Watching, BEFORE),
-    ("router hashes otherwise, sizes agree", Plane::Jetstream, Moment::Watching, BEFORE),
-    ("router hashes otherwise, sizes agree", Plane::Core, Moment::Watching, BEFORE),
-    ("router hashes otherwise, sizes agree", Plane::Zmq, Moment::Watching, BEFORE),
-    (
-        "workers of two sizes",
-        Plane::Zmq,
-        Moment::Cured,
-        "while pods restart, settings of the old and the new pods are compared",
-    ),
-    (
-        "conversations overload one worker at a time",
-        Plane::Jetstream,
-        Moment::Late,
-        "overload comes in bursts, and none was found in these forty seconds",
-    ),
-];
+/// Findings whose fix is a patch in the simulated deployment.
+const APPLIED: [&str; 6] = ["KVT001", "KVT002", "KVT003", "KVT005", "KVT006", "KVT018"];
 
 const BEGIN: &str = "<!-- moments: begin -->";
 const END: &str = "<!-- moments: end -->";
@@ -75,6 +60,9 @@ pub(super) fn judge(mut rows: Vec<Row>) {
         }
     }
     assert!(failures.is_empty(), "{}\n{failures}", drawn(&rows));
+    let applied = rows.iter().filter(|row| row.cells.iter().any(|cell| cell.is_applied));
+    let applied: BTreeSet<&str> = applied.map(|row| row.fault.id).collect();
+    assert_eq!(applied, BTreeSet::from(APPLIED), "findings whose fix was applied");
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/DIAGNOSIS.md");
     let known = std::fs::read_to_string(file).unwrap();
     let (before, rest) = known.split_once(BEGIN).unwrap();

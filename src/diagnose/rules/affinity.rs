@@ -58,6 +58,15 @@ impl Rule for Affinity {
             );
             return found(evidence, &regret, summary, lost);
         }
+        // The share varies with the prompts of each half minute, and what was raised must not resolve by chance.
+        if percent(forgone) > limits.forgone * 50.0 {
+            return Verdict::unknown(phrase!(
+                "cannot tell: at the default weight, {} % more of all prompt blocks would be cache hits (at least {} \
+                 % needed)",
+                Decimal(percent(forgone), 1),
+                Decimal(limits.forgone * 100.0, 0)
+            ));
+        }
         if percent(lost) <= limits.regret * 100.0 {
             return Verdict::clear(phrase!(
                 "{} % of prompt blocks were cached on a worker that was not chosen",

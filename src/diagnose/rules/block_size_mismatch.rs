@@ -14,7 +14,7 @@ use crate::diagnose::phrase::{Count, Decimal, Phrase, phrase};
 use crate::diagnose::rules::blind::{self, Sight};
 use crate::diagnose::sizes::Side;
 use crate::diagnose::{Finding, Proof, Rule, Verdict};
-use crate::domain::{ClaimOf, Grade, Severity, Stake, Topic};
+use crate::domain::{ClaimOf, Grade, Medium, Severity, Stake, Topic};
 pub(super) use fixes::worker_size_flag;
 use fixes::{router_fix, worker_fix};
 
@@ -270,6 +270,14 @@ fn named(evidence: &Evidence, tokens: u32, of: &[ClaimOf], known: &[Proof]) -> V
     new.collect()
 }
 
+/// Returns false for a scraped size that is older than the workers' present one: a frontend reports the size of
+/// the last card that it adopted, and the next scrape may report another.
+fn is_as_new(evidence: &Evidence, router: &SizeClaim, worker: &SizeClaim) -> bool {
+    let changes = evidence.ranks.iter().filter_map(|rank| rank.started.max(rank.left));
+    let last = changes.chain([worker.at]).max();
+    router.medium != Medium::Metrics || last.is_none_or(|last| router.last > last)
+}
+
 /// Finds settings that differ, before any traffic was seen.
 fn configured(evidence: &Evidence) -> Option<Mismatch> {
     let split = evidence.split_workers();
@@ -286,7 +294,10 @@ fn configured(evidence: &Evidence) -> Option<Mismatch> {
         // The workers seen may serve only one of several models; another model may use another size.
         let several = evidence.models_of_routers() > 1;
         let theirs = |claim: &&SizeClaim| !several || claim.model.is_none();
-        routers.filter(told).filter(theirs).find(|claim| claim.tokens != worker.tokens)
+        let there = routers.filter(told).filter(theirs);
+        there
+            .filter(|claim| is_as_new(evidence, claim, worker))
+            .find(|claim| claim.tokens != worker.tokens)
     });
     let (summary, proofs, (fix, target)) = if let Some((publisher, engine)) = sizes {
         let who = engine.who(evidence);
