@@ -178,7 +178,7 @@ fn found(evidence: &Evidence, declared: &SizeClaim, worker: &SizeClaim, size: u3
     let set = declared.ground > Ground::Default;
     // A written default may not be intentional.
     let repeats = declared.tokens == DEFAULT && is_idle(evidence, declared);
-    let severity = if decides || (set && !repeats) { Severity::Warning } else { Severity::Info };
+    let severity = if set && (decides || !repeats) { Severity::Warning } else { Severity::Info };
     let effect = if decides {
         "This router hashes requests with the declared size, so it finds no cached blocks."
     } else if unread {
