@@ -394,15 +394,34 @@ pub struct Gauge {
     pub value: f64,
 }
 
-/// The API server refused a process to write its discovery record (`DynamoWorkerMetadata`).
+/// A worker could not register, as its own log says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegistrationRefused {
-    /// The pod that says so.
+    /// The worker's pod.
     pub pod: Arc<str>,
-    /// Namespace and name of its service account.
-    pub account: (Arc<str>, Arc<str>),
-    /// The verb that the account lacks, such as `patch`.
-    pub verb: Arc<str>,
+    /// The reason.
+    pub by: RegistrationBar,
+}
+
+/// A reason for which a worker cannot register.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RegistrationBar {
+    /// The API server does not let its service account write its discovery record (`DynamoWorkerMetadata`).
+    Rights {
+        /// Namespace and name of the service account.
+        account: (Arc<str>, Arc<str>),
+        /// The verb that the account lacks, such as `patch`.
+        verb: Arc<str>,
+    },
+    /// Workers at its endpoint serve another model.
+    OtherModel {
+        /// Its own model.
+        model: Arc<str>,
+        /// The endpoint, such as `dynamo/backend/generate`.
+        endpoint: Arc<str>,
+        /// The model that is registered there.
+        registered: Arc<str>,
+    },
 }
 
 /// An engine's own report of stored blocks, from an address that the user named.

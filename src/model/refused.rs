@@ -1,4 +1,4 @@
-//! Processes that may not write their discovery records.
+//! Workers that were refused to register.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub struct Refused {
 }
 
 impl Refused {
-    /// Notes that the API server refused a pod at `at`.
+    /// Notes that a pod was refused at `at`.
     pub fn note(&mut self, refused: &RegistrationRefused, at: Timestamp) {
         if self.pods.len() < LIMIT || self.pods.contains_key(&refused.pod) {
             self.pods.insert(Arc::clone(&refused.pod), (refused.clone(), at));

@@ -80,7 +80,7 @@ pub(super) fn active(snapshot: &Snapshot) -> impl Iterator<Item = &FindingRow> {
 
 fn cannot_see(snapshot: &Snapshot) -> bool {
     let sight = of_stake(snapshot, Stake::Sight).map(|check| check.id);
-    active(snapshot).any(|finding| Some(finding.id) == sight)
+    active(snapshot).any(|finding| Some(finding.id) == sight && finding.counts())
 }
 
 /// Returns the one line with performance data.

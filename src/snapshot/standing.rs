@@ -50,7 +50,8 @@ impl Snapshot {
         let unjudged =
             self.is_unjudged(Stake::Core) && !quiet || self.refuses_for_unknown_reasons();
         let sight = self.check_with(Stake::Sight).map(|check| check.id);
-        let blind = open().any(|finding| Some(finding.id) == sight);
+        // As a note it says that every request went to workers whose events arrive.
+        let blind = open().any(|finding| Some(finding.id) == sight && finding.counts());
         if open().any(|finding| finding.severity == Severity::Critical) {
             Standing::Critical
         } else if unjudged || self.is_unread() || blind {

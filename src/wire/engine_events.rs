@@ -13,7 +13,8 @@ use super::msgpack::{Cursor, Malformed};
 use super::text::printable;
 use super::{Facts, Reject};
 use crate::domain::{
-    Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, EngineSocketSeen, Fact, Medium, SequenceHash, Subject,
+    Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, EngineSocketSeen, Fact, Medium, SequenceHash,
+    Subject,
 };
 
 /// The first part of a frame that holds what was kept.

@@ -15,8 +15,8 @@ use super::text::{printable, strip_ansi};
 use super::{Facts, Reject, version_sign, whole};
 use crate::domain::{
     Basis, BlockSize, BlockSizeNotice, Claim, ClaimOf, ClaimValue, ClaimWhat, Decision, DpRank,
-    Fact, FormulaCredit, FormulaTerm, LogWarning, Medium, Overlap, Prompt, RegistrationRefused,
-    RouterStart, Subject, WarningKind, WorkerId, WorkerRank,
+    Fact, FormulaCredit, FormulaTerm, LogWarning, Medium, Overlap, Prompt, RegistrationBar,
+    RegistrationRefused, RouterStart, Subject, WarningKind, WorkerId, WorkerRank,
 };
 use crate::dynamo::label;
 use crate::frame::{Frame, Origin};
@@ -55,6 +55,7 @@ const READERS: &[(&str, Reader)] = &[
     // 0.9.0 `kv_router/subscriber.rs`, and where active sequences are kept: 0.9.0 `kv_router/sequence.rs`,
     // 1.0.2 `multi_worker_sequence`, 1.6.1 `sequences/multi_worker`.
     (label::WORKER_METADATA, registration_refused),
+    ("Cannot register model '", other_model),
     ("instance removed, removing worker ", |line, _| departed(line, "removing worker ")),
     ("Removing worker WorkerWithDpRank", |line, _| departed(line, "worker_id: ")),
     // Both said so from 0.9.0 to 1.6.1 (dynamo-llm `http/service/service_v2.rs`, `kv_router.rs`).
@@ -230,10 +231,27 @@ fn registration_refused(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
     known.then(|| {
         Fact::RegistrationRefused(RegistrationRefused {
             pod: Arc::clone(pod),
-            account: (namespace.into(), name.into()),
-            verb: verb.into(),
+            by: RegistrationBar::Rights {
+                account: (namespace.into(), name.into()),
+                verb: verb.into(),
+            },
         })
     })
+}
+
+/// `Cannot register model 'A' on endpoint 'NS/COMPONENT/ENDPOINT': a different model 'B' is already registered
+/// there`, after which the worker ends (ai-dynamo 1.6.1, seen under `dynamo.vllm`).
+fn other_model(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
+    let name = |mark: &str| {
+        let name = printable(line.quoted(mark)?, 200);
+        (!name.is_empty()).then(|| Arc::<str>::from(name.as_ref()))
+    };
+    let by = RegistrationBar::OtherModel {
+        model: name("Cannot register model '")?,
+        endpoint: name("on endpoint '")?,
+        registered: name("a different model '")?,
+    };
+    Some(Fact::RegistrationRefused(RegistrationRefused { pod: Arc::clone(pod), by }))
 }
 
 fn departed(line: &Line<'_>, mark: &str) -> Option<Fact> {

@@ -286,3 +286,32 @@ fn a_refusal_of_something_else_is_no_refused_registration() {
         assert!(seen.findings.iter().all(|it| it.id != "KVT012"), "{line}");
     }
 }
+
+#[test]
+fn a_worker_that_ends_because_another_model_is_registered_there_is_named() {
+    let at = super::START;
+    let pod = "kv-worker-2";
+    let line = "Exception: Cannot register model 'kvtop-mla' on endpoint 'dynamo/backend/generate': a different model \
+                'kvtop-swa' is already registered there";
+    for line in [line.to_owned(), kvtop::wire::kept_of_log_line(line)] {
+        let frames = [logged(pod, &line, at)];
+        let seen = super::Watch::new().look(&frames, at.after(Duration::from_secs(30)));
+        let finding = seen.findings.iter().find(|it| it.id == "KVT012").unwrap();
+        let summary = finding.summary.clone();
+        let named = ["kv-worker-2", "dynamo/backend/generate", "kvtop-swa", "kvtop-mla"];
+        assert!(named.iter().all(|name| summary.contains(name)), "{summary}");
+    }
+}
+
+#[test]
+fn a_line_about_a_registration_that_names_no_other_model_says_nothing() {
+    let at = super::START;
+    for line in [
+        "Cannot register model 'a': connection refused",
+        "Cannot register model '' on endpoint 'x': a different model 'b' is already registered there",
+    ] {
+        let frames = [logged("kv-worker-2", line, at)];
+        let seen = super::Watch::new().look(&frames, at.after(Duration::from_secs(30)));
+        assert!(seen.findings.iter().all(|it| it.id != "KVT012"), "{line}");
+    }
+}

@@ -8,7 +8,7 @@ use crate::diagnose::{
     Belongs, Evidence, Finding, Ground, Proof, RankEvidence, Refusal, Rule, SizeClaim, Verdict,
 };
 use crate::diagnose::{Measure, Origin};
-use crate::domain::{ClaimOf, Grade, Severity, Timestamp};
+use crate::domain::{ClaimOf, Grade, RegistrationBar, Severity, Timestamp};
 use crate::dynamo::label::{self, WORKER_METADATA as RECORDS};
 
 /// Time for a worker to register, and for its last events and requests to arrive after it left.
@@ -41,9 +41,10 @@ impl Rule for Registration {
          discovery, unless it may belong to another deployment on the same event plane. Also reported: a ready \
          pod without a worker in discovery, ten minutes after it started (Kubernetes discovery only; of a \
          multi-pod worker only the leader), and pods that may not write their discovery record: the operator of \
-         0.9.0 leaves dynamoworkermetadatas out of the Role of the discovery service account.\nDetected by KV events and routers' logs, at least 30 seconds after \
+         0.9.0 leaves dynamoworkermetadatas out of the Role of the discovery service account. Also reported: a \
+         worker that ends at its start because other workers at its endpoint serve another model.\nDetected by KV events and routers' logs, at least 30 seconds after \
          a worker left or was first seen, while the activity continues, if kvtop watched discovery from the \
-         start; by the API server's refusal in a worker's log.\nFind out why the record is missing, then restart that worker."
+         start; by the refusal in a worker's log.\nFind out why the record is missing, then restart that worker."
     }
 
     fn is_of_workers(&self) -> bool {
@@ -120,19 +121,38 @@ impl Rule for Registration {
     }
 }
 
-/// Finds pods that the API server does not let register: the operator of 0.9.0 leaves the right out of the Role of
-/// the discovery service account.
+/// Finds pods that were refused to register lately.
 fn refused(evidence: &Evidence) -> Option<Finding> {
     let recent = |it: &&Refusal| evidence.at.since(it.at) <= LATELY;
     let refused: Vec<&Refusal> = evidence.refused.iter().filter(recent).collect();
-    let (namespace, account) = &refused.first()?.said.account;
-    let proofs = refused.iter().take(16).map(|it| {
-        let may_not = phrase!("{} may not {} {}", it.said.account.1, it.said.verb, RECORDS);
+    without_rights(&refused).or_else(|| with_other_model(&refused))
+}
+
+/// Returns the names of the first of these pods.
+fn names(pods: &[&Refusal]) -> Phrase {
+    let names: Vec<&str> = pods.iter().take(4).map(|it| it.said.pod.as_ref()).collect();
+    let others = if pods.len() > 4 { " and others" } else { "" };
+    phrase!("{}{}", names.join(", "), others)
+}
+
+const NOT_REGISTERED: &str = "Routers do not know these workers, so no request reaches them.";
+const REGISTERED: &str = "A discovery record of these pods.";
+const SERVE_NOTHING: &str = "restart of these pods, which serve nothing yet";
+
+/// Finds pods whose service account may not write discovery records: the operator of 0.9.0 leaves this right out of
+/// the Role of the discovery service account.
+fn without_rights(refused: &[&Refusal]) -> Option<Finding> {
+    let barred = refused.iter().filter_map(|it| match &it.said.by {
+        RegistrationBar::Rights { account, verb } => Some((*it, account, verb)),
+        RegistrationBar::OtherModel { .. } => None,
+    });
+    let barred: Vec<_> = barred.collect();
+    let (_, (namespace, account), _) = *barred.first()?;
+    let proofs = barred.iter().take(16).map(|(it, account, verb)| {
+        let may_not = phrase!("{} may not {} {}", account.1, verb, RECORDS);
         Proof::new(measure::LOG_LINE.of(&it.said.pod), may_not, Origin::ApiServer).at(it.at)
     });
-    let names: Vec<&str> = refused.iter().take(4).map(|it| it.said.pod.as_ref()).collect();
-    let others = if refused.len() > 4 { " and others" } else { "" };
-    let names = phrase!("{}{}", names.join(", "), others);
+    let pods: Vec<&Refusal> = barred.iter().map(|(it, ..)| *it).collect();
     let name = "dynamo-worker-metadata";
     let resource = phrase!("{}.{}", RECORDS, label::GROUP);
     let fix = phrase!(
@@ -148,25 +168,53 @@ fn refused(evidence: &Evidence) -> Option<Finding> {
         namespace,
         account
     );
+    let summary = phrase!(
+        "{} cannot register: service account {} has no right to write {}, which discovery by Kubernetes needs.",
+        names(&pods),
+        account,
+        RECORDS
+    );
     Some(
-        Finding::new(
-            Severity::Warning,
-            Grade::Confirmed,
-            phrase!(
-                "{} cannot register: service account {} has no right to write {}, which \
-                 discovery by Kubernetes needs.",
-                names,
-                account,
-                RECORDS
-            ),
-            proofs.collect(),
-        )
-        .means(
-            "Routers do not know these workers, so no request reaches them.",
-            "A discovery record of these pods.",
-        )
-        .mended_by(fix, "restart of these pods, which serve nothing yet")
-        .by_itself(),
+        Finding::new(Severity::Warning, Grade::Confirmed, summary, proofs.collect())
+            .means(NOT_REGISTERED, REGISTERED)
+            .mended_by(fix, SERVE_NOTHING)
+            .by_itself(),
+    )
+}
+
+/// Finds pods that end at their start because other workers at their endpoint serve another model.
+fn with_other_model(refused: &[&Refusal]) -> Option<Finding> {
+    let mut barred = refused.iter().filter_map(|it| match &it.said.by {
+        RegistrationBar::OtherModel { model, endpoint, registered } => {
+            Some((*it, model, endpoint, registered))
+        }
+        RegistrationBar::Rights { .. } => None,
+    });
+    let (first, model, endpoint, registered) = barred.next()?;
+    let pods: Vec<&Refusal> = std::iter::once(first).chain(barred.map(|(it, ..)| it)).collect();
+    let proofs = pods.iter().take(16).map(|it| {
+        let value = phrase!("{} is already registered at {}", registered, endpoint);
+        Proof::new(measure::LOG_LINE.of(&it.said.pod), value, Origin::WorkerLogs).at(it.at)
+    });
+    let summary = phrase!(
+        "{} cannot register: the workers at {} serve {}, and this one serves {}. Its process ends at its start.",
+        names(&pods),
+        endpoint,
+        registered,
+        model
+    );
+    let fix = phrase!(
+        "Serve {} under a component of its own (another service name in the graph deployment, or --endpoint), or \
+         give this worker the model {}.",
+        model,
+        registered
+    );
+    Some(
+        // A note: requests do not miss a worker that never served one, and Kubernetes shows the crash.
+        Finding::new(Severity::Info, Grade::Confirmed, summary, proofs.collect())
+            .means(NOT_REGISTERED, REGISTERED)
+            .mended_by(fix, SERVE_NOTHING)
+            .by_itself(),
     )
 }
 

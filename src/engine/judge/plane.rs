@@ -116,7 +116,7 @@ impl Judge<'_> {
 }
 
 impl Setup<'_> {
-    /// Returns pods that may not register, and have not since they were refused.
+    /// Returns pods that were refused to register, and have not registered since.
     pub(super) fn registrations_refused(&self) -> Vec<Refusal> {
         let refused = self.fleet.refused.all().filter(|(refused, at)| {
             let worker = self.fleet.workers.worker(pod_worker_id(&refused.pod));

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::domain::{
-    Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, EngineSocketSeen, Medium, Subject, Timestamp, Transport,
-    WorkerId,
+    Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, EngineSocketSeen, Medium, Subject, Timestamp,
+    Transport, WorkerId,
 };
 use crate::engine::{Knowledge, Learner};
 
@@ -17,7 +17,9 @@ const BLOCKS: usize = 8;
 
 /// Engines whose worker is not known yet, by address and rank, each with its last report and the time of it.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct UnlinkedEngines(BTreeMap<(Arc<str>, u32), (EngineSocketSeen, Timestamp)>);
+pub(in crate::engine) struct UnlinkedEngines(
+    BTreeMap<(Arc<str>, u32), (EngineSocketSeen, Timestamp)>,
+);
 
 impl Learner<'_> {
     /// Keeps an engine's report until its worker is known.
@@ -69,7 +71,6 @@ impl Learner<'_> {
         };
         self.known.fleet.claims.note(&claim, at);
     }
-
 }
 
 impl Knowledge {
@@ -86,20 +87,22 @@ impl Knowledge {
     fn worker_on(&self, host: &str) -> Option<WorkerId> {
         let pods = self.shown.cluster.pods().filter(|it| it.pod.ip.as_deref() == Some(host));
         let in_pods = pods.filter_map(|it| self.fleet.workers.in_pod(&it.pod.name));
-        let channels = self.shown.channels.all().filter_map(|(_, channel)| match &channel.transport {
-            // Up to 1.2 a worker publishes under its own id.
-            Transport::Zmq { endpoint } if self::host(endpoint) == Some(host) => {
-                self.fleet.workers.worker(WorkerId(channel.publisher)).map(|worker| worker.id)
-            }
-            _ => None,
-        });
+        let channels =
+            self.shown.channels.all().filter_map(|(_, channel)| match &channel.transport {
+                // Up to 1.2 a worker publishes under its own id.
+                Transport::Zmq { endpoint } if self::host(endpoint) == Some(host) => {
+                    self.fleet.workers.worker(WorkerId(channel.publisher)).map(|worker| worker.id)
+                }
+                _ => None,
+            });
         only(in_pods.chain(channels))
     }
 
     /// Returns the subject of claims about an engine whose worker is not known: its pod, or else its address.
     fn engine_pod(&self, address: &Arc<str>) -> Subject {
         let host = host(address);
-        let pods = self.shown.cluster.pods().filter(|it| host.is_some() && it.pod.ip.as_deref() == host);
+        let pods =
+            self.shown.cluster.pods().filter(|it| host.is_some() && it.pod.ip.as_deref() == host);
         let mut names = pods.map(|it| Arc::clone(&it.pod.name));
         let only = names.next().filter(|_| names.next().is_none());
         Subject::Pod(only.unwrap_or_else(|| Arc::clone(address)))

@@ -2,8 +2,8 @@
 
 use super::{hash, named};
 use crate::domain::{
-    ClaimValue, Decision, Fact, FormulaTerm, LatencyName, LogWarning, RequestEvent, RequestPhase,
-    SequenceHash, WarningKind,
+    ClaimValue, Decision, Fact, FormulaTerm, LatencyName, LogWarning, RegistrationBar,
+    RequestEvent, RequestPhase, SequenceHash, WarningKind,
 };
 use crate::engine::Knowledge;
 
@@ -46,9 +46,18 @@ pub(super) fn lines(known: &Knowledge, fact: &Fact, lines: &mut Vec<String>) {
             named(lines, "router", if start.follows { "follows KV events" } else { "starts" });
         }
         Fact::RegistrationRefused(refused) => {
-            lines.push(format!("REFUSED: {} may not register", refused.pod));
-            named(lines, "service account", &refused.account.1);
-            named(lines, "verb", &refused.verb);
+            lines.push(format!("REFUSED: {} cannot register", refused.pod));
+            match &refused.by {
+                RegistrationBar::Rights { account, verb } => {
+                    named(lines, "service account", &account.1);
+                    named(lines, "verb", verb);
+                }
+                RegistrationBar::OtherModel { model, endpoint, registered } => {
+                    named(lines, "model", model);
+                    named(lines, "endpoint", endpoint);
+                    named(lines, "registered there", registered);
+                }
+            }
         }
         Fact::Departed { worker } => {
             lines.push(format!("REMOVED by a router: {}", known.fleet.workers.alias(*worker)));
