@@ -45,6 +45,7 @@ const CASES: &[(&str, &[(&str, usize)])] = &[
     ("wrong-service.yaml", &[("KVT016", 7), ("KVT101", 17), ("KVT101", 19), ("KVT103", 20)]),
     ("plain.yaml", &[]),
     ("vllm-not-enabled.yaml", &[("KVT003", 31), ("KVT016", 16)]),
+    ("vllm-connects.yaml", &[("KVT003", 31)]),
     ("helm.yaml", &[("KVT006", 17)]),
     ("routers.yaml", &[("KVT001", 22), ("KVT001", 46), ("KVT006", 46), ("KVT016", 46)]),
     ("kubectl.json", &[("KVT003", 29), ("KVT017", 29)]),

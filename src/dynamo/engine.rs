@@ -31,6 +31,21 @@ pub const ENABLE_EVENTS: &str = "enable_kv_cache_events";
 /// propose it in later releases too.
 pub const VLLM_EVENT_PORT: u16 = 20080;
 
+/// Returns true for an address of KV events that vLLM binds. It connects to any other one, where nothing listens
+/// (vLLM 0.8 to 0.31, `distributed/kv_events.py`).
+pub fn is_bound(endpoint: &str) -> bool {
+    let schemes = ["ipc://", "inproc://"];
+    endpoint.contains('*')
+        || endpoint.contains("::")
+        || schemes.iter().any(|scheme| endpoint.starts_with(scheme))
+}
+
+/// Returns the address that vLLM binds at the port of `endpoint`.
+pub fn bound(endpoint: &str) -> String {
+    let port = endpoint.rsplit(':').next().and_then(|port| port.parse().ok());
+    format!("tcp://*:{}", port.unwrap_or(VLLM_EVENT_PORT))
+}
+
 /// Returns the flags and variables that name an engine's configuration file.
 pub const fn config_file(backend: Backend) -> (&'static [&'static str], &'static [&'static str]) {
     match backend {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Evidence, Ground, OfWorker};
 use crate::domain::WorkerId;
-use crate::dynamo::release;
+use crate::dynamo::{engine, release};
 
 /// A cause that keeps every worker from publishing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,16 +41,9 @@ impl Evidence {
         off.filter(move |of| of.worker.is_some() || !placed)
     }
 
-    /// Returns engines that cannot publish: vLLM binds an address that contains `*` or `::`, but connects to
-    /// any other address, where nothing listens (vLLM 0.8 to 0.31, `distributed/kv_events.py`).
+    /// Returns engines that cannot publish, because they connect to their own address.
     pub fn unbound(&self) -> impl Iterator<Item = &OfWorker<Arc<str>>> {
-        let binds = |endpoint: &str| {
-            endpoint.contains('*')
-                || endpoint.contains("::")
-                || endpoint.starts_with("ipc://")
-                || endpoint.starts_with("inproc://")
-        };
-        self.settings.event_endpoints.iter().filter(move |of| !binds(&of.set.value))
+        self.settings.event_endpoints.iter().filter(|of| !engine::is_bound(&of.set.value))
     }
 
     /// Returns true when prefix caching is off on all known workers.

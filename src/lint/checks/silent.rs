@@ -1,7 +1,7 @@
 //! Workers on which publishing of KV events is not enabled.
 
 use crate::diagnose;
-use crate::domain::{Backend, ClaimOf, ClaimWhat, Role, SetBy, Severity};
+use crate::domain::{Backend, ClaimOf, ClaimValue, ClaimWhat, Role, SetBy, Severity};
 use crate::dynamo::{engine, flag};
 use crate::lint::judge::Scene;
 use crate::lint::manifest::Part;
@@ -73,6 +73,25 @@ fn versions(backend: Option<Backend>) -> String {
     }
 }
 
+/// Finds an engine that sends its events to its own address instead of binding it.
+fn connects_to_itself(
+    scene: &Scene<'_, '_>,
+    part: &Part<'_>,
+) -> Option<(Severity, String, Option<Edit>)> {
+    let claim = part.claims.get(&(ClaimWhat::EventEndpoint, ClaimOf::Engine))?;
+    let ClaimValue::Text(address) = &claim.value else { return None };
+    if engine::is_bound(address) {
+        return None;
+    }
+    let (flag, bound) = (flag::KV_EVENTS_CONFIG, engine::bound(address));
+    let fix = format!(
+        "In {flag}, change the endpoint from {address} to {bound}: vLLM connects to an address without * instead of \
+         binding it, so no event leaves the engine."
+    );
+    let edit = scene.text.replace_in_flag(part, flag, (address, &bound));
+    Some((Severity::Critical, fix, edit))
+}
+
 fn mend_silence(
     scene: &Scene<'_, '_>,
     part: &Part<'_>,
@@ -100,7 +119,7 @@ fn mend_silence(
         Backend::Vllm => {
             let asked = text.flag(part, &[flag]).is_some();
             let severity = match (publishes(part), version) {
-                (Some(true), _) => return None,
+                (Some(true), _) => return connects_to_itself(scene, part),
                 // The value of the flag is unknown.
                 (None, _) if asked => return None,
                 (None, Some(version)) if version < (1, 1) => return None,

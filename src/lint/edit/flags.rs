@@ -29,6 +29,20 @@ impl Text<'_> {
         self.add_flag(part, flags.first()?, value)
     }
 
+    /// Changes `from` to `to` within the value of a flag.
+    pub(in crate::lint) fn replace_in_flag(
+        self,
+        part: &Part<'_>,
+        flag: &str,
+        (from, to): (&str, &str),
+    ) -> Option<Edit> {
+        let (item, at) = self.flag(part, &[flag])?;
+        let value = self.value_after(part, item, &at)?;
+        let start = value.start + self.of(part.file).get(value.clone())?.find(from)?;
+        let lines = [at.start, value.end].map(|at| self.place_of(part.file, at).0);
+        self.render(Change::new(part.file, start..start + from.len(), to, lines.into()))
+    }
+
     /// Returns the value of the flag at `at`.
     fn value_after(self, part: &Part<'_>, item: &Node, at: &Range<usize>) -> Option<Range<usize>> {
         let span = item.span.clone()?;

@@ -43,9 +43,7 @@ pub(super) fn unbound(evidence: &Evidence, judged: &[&RankEvidence]) -> Option<F
     let others = if found.len() > 4 { " and others" } else { "" };
     let names = phrase!("{}{}", names.join(", "), others);
     let address = &first.set.value;
-    let port = address.rsplit(':').next().filter(|port| port.parse::<u16>().is_ok());
-    let bound =
-        phrase!("tcp://*:{}", port.map_or(engine::VLLM_EVENT_PORT.to_string(), str::to_owned));
+    let bound = engine::bound(address);
     Some(
         Finding::new(
             Severity::Critical,
