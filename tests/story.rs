@@ -6,6 +6,8 @@ mod fresh;
 mod table;
 mod watching;
 
+pub(crate) use fresh::verdict;
+
 use std::sync::Mutex;
 
 use table::Row;

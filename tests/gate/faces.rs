@@ -46,8 +46,11 @@ pub(super) fn met(fault: &Fault, played: &Played, moment: Moment) -> Cell {
         ("replay", checked(&check::json(&again))),
     ];
     let mut cell = judged(fault, played, moment, &live);
-    if moment == Moment::Late {
-        cell.wrong.extend(fixes::tried(played, &live, fault.id));
+    if matches!(moment, Moment::During | Moment::Late)
+        && let Some(wrong) = fixes::tried(played, moment, &live, fault.id)
+    {
+        cell.is_applied = true;
+        cell.wrong.extend(wrong);
     }
     for (name, said) in others {
         if said != screen {
@@ -212,5 +215,5 @@ fn judged(fault: &Fault, played: &Played, moment: Moment, seen: &Snapshot) -> Ce
             }
         }
     }
-    Cell { said, wrong }
+    Cell { said, wrong, is_applied: false }
 }

@@ -39,17 +39,20 @@ fn applied(patch: &Patch, objects: &mut Objects) -> Result<(), String> {
 }
 
 /// Applies the patches in the fix of the finding `id`, and judges the deployment as it is once its pods have
-/// restarted. Returns what is wrong.
-pub(super) fn tried(played: &Played, seen: &Snapshot, id: &str) -> Vec<String> {
-    let Some(finding) = seen.findings.iter().find(|row| row.id == id) else { return Vec::new() };
+/// restarted. Returns what is wrong; none if there is nothing to apply.
+pub(super) fn tried(
+    played: &Played,
+    moment: Moment,
+    seen: &Snapshot,
+    id: &str,
+) -> Option<Vec<String>> {
+    let finding = seen.findings.iter().find(|row| row.id == id)?;
     let commands = finding.fix.as_ref().and_then(|fix| fix.kubectl.as_deref());
-    let Some(commands) = commands.filter(|text| text.contains(" patch ")) else {
-        return Vec::new();
-    };
-    let mut objects = objects(&played.attached(Moment::Late));
+    let commands = commands.filter(|text| text.contains(" patch "))?;
+    let mut objects = objects(&played.attached(moment));
     for patch in patches(commands) {
         if let Err(why) = applied(&patch, &mut objects) {
-            return vec![format!("the fix of {id} cannot be applied: {why}: {commands}")];
+            return Some(vec![format!("the fix of {id} cannot be applied: {why}: {commands}")]);
         }
     }
     let mut after = played.attached(Moment::After);
@@ -62,5 +65,5 @@ pub(super) fn tried(played: &Played, seen: &Snapshot, id: &str) -> Vec<String> {
     }
     let (_, then) = seen_of(&after);
     let loud = findings::open(&then).into_iter().filter(|row| row.counts());
-    loud.map(|row| format!("after the fix of {id}: {} {}", row.id, row.summary)).collect()
+    Some(loud.map(|row| format!("after the fix of {id}: {} {}", row.id, row.summary)).collect())
 }

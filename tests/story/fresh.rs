@@ -354,7 +354,7 @@ pub(super) fn tells(text: &str, words: &str) -> bool {
 }
 
 /// Returns what the screen leads with.
-pub(super) fn verdict(screen: &str) -> String {
+pub(crate) fn verdict(screen: &str) -> String {
     let head = head(screen);
     let mut lines = head.lines().skip_while(|line| !line.contains("KVT"));
     let first = lines.next().unwrap_or_default();
