@@ -218,7 +218,7 @@ _kvtop() {
 
     case "${cmd}" in
         kvtop)
-            opts="-n -A -h -V --namespace --all-namespaces --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help --version demo replay record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help"
+            opts="-n -A -h -V --namespace --all-namespaces --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --engine --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help --version demo replay record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -292,6 +292,10 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --engine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --etcd-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -356,7 +360,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__bundle)
-            opts="-o -n -h --output --for --replay --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-o -n -h --output --for --replay --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --engine --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -446,6 +450,10 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --engine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --etcd-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -510,7 +518,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__check)
-            opts="-o -n -A -h --output --replay --for --wait --namespace --all-namespaces --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-o -n -A -h --output --replay --for --wait --namespace --all-namespaces --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --engine --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -601,6 +609,10 @@ _kvtop() {
                     return 0
                     ;;
                 --zmq)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --engine)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1056,7 +1068,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__doctor)
-            opts="-o -n -h --output --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-o -n -h --output --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --engine --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1138,6 +1150,10 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --engine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --etcd-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1216,7 +1232,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__export)
-            opts="-n -A -h --listen --tls-cert --tls-key --token-file --shard --metrics-level --namespace --all-namespaces --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -A -h --listen --tls-cert --tls-key --token-file --shard --metrics-level --namespace --all-namespaces --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --engine --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1311,6 +1327,10 @@ _kvtop() {
                     return 0
                     ;;
                 --zmq)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --engine)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1874,7 +1894,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__record)
-            opts="-o -n -h --output --for --note --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-o -n -h --output --for --note --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --engine --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1961,6 +1981,10 @@ _kvtop() {
                     return 0
                     ;;
                 --zmq)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --engine)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2088,7 +2112,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__snapshot)
-            opts="-o -n -h --output --replay --demo --seed --for --wait --view --size --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-o -n -h --output --replay --demo --seed --for --wait --view --size --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --engine --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2198,6 +2222,10 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --engine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --etcd-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2262,7 +2290,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__stat)
-            opts="-n -h --interval --wait --count --replay --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -h --interval --wait --count --replay --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --engine --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2349,6 +2377,10 @@ _kvtop() {
                     return 0
                     ;;
                 --zmq)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --engine)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

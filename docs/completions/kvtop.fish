@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_kvtop_global_optspecs
-    string join \n n/namespace= A/all-namespaces context= kubeconfig= as= request-timeout= dgd= no-port-forward nats-url= nats-context= nats-creds= nats-nkey= nats-user= nats-password-file= nats-tls-ca= nats-tls-cert= nats-tls-key= zmq= deep etcd-url= etcd-user= etcd-password-file= frontend-url= logs= indexer-url= discovery-dir= dynamo-namespace= keep-log-text max-memory= config= theme= color= glyphs= bell= h/help V/version
+    string join \n n/namespace= A/all-namespaces context= kubeconfig= as= request-timeout= dgd= no-port-forward nats-url= nats-context= nats-creds= nats-nkey= nats-user= nats-password-file= nats-tls-ca= nats-tls-cert= nats-tls-key= zmq= deep engine= etcd-url= etcd-user= etcd-password-file= frontend-url= logs= indexer-url= discovery-dir= dynamo-namespace= keep-log-text max-memory= config= theme= color= glyphs= bell= h/help V/version
 end
 
 function __fish_kvtop_needs_command
@@ -40,6 +40,7 @@ complete -c kvtop -n "__fish_kvtop_needs_command" -l nats-tls-ca -d 'CA certific
 complete -c kvtop -n "__fish_kvtop_needs_command" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_needs_command" -l nats-tls-key -d 'Key of the NATS client certificate' -r -F
 complete -c kvtop -n "__fish_kvtop_needs_command" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Disables automatic discovery of publishers' -r
+complete -c kvtop -n "__fish_kvtop_needs_command" -l engine -d 'Address of an engine\'s own event socket, such as `tcp://10.42.0.17:20080`, as with `--deep` but without Kubernetes; may be repeated. kvtop finds the engine\'s worker by the blocks that both report' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l etcd-url -d 'Address of etcd with discovery records of workers and publishers, such as `http://localhost:2379` [default: `ETCD_ENDPOINTS`]' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l etcd-user -d 'etcd user' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l etcd-password-file -d 'File with the etcd password' -r -F
@@ -131,6 +132,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l nats-tls-ca -d 'C
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l nats-tls-key -d 'Key of the NATS client certificate' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Disables automatic discovery of publishers' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l engine -d 'Address of an engine\'s own event socket, such as `tcp://10.42.0.17:20080`, as with `--deep` but without Kubernetes; may be repeated. kvtop finds the engine\'s worker by the blocks that both report' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l etcd-url -d 'Address of etcd with discovery records of workers and publishers, such as `http://localhost:2379` [default: `ETCD_ENDPOINTS`]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l etcd-user -d 'etcd user' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l etcd-password-file -d 'File with the etcd password' -r -F
@@ -187,6 +189,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l nats-tls-ca -d 
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l nats-tls-key -d 'Key of the NATS client certificate' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Disables automatic discovery of publishers' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l engine -d 'Address of an engine\'s own event socket, such as `tcp://10.42.0.17:20080`, as with `--deep` but without Kubernetes; may be repeated. kvtop finds the engine\'s worker by the blocks that both report' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l etcd-url -d 'Address of etcd with discovery records of workers and publishers, such as `http://localhost:2379` [default: `ETCD_ENDPOINTS`]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l etcd-user -d 'etcd user' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l etcd-password-file -d 'File with the etcd password' -r -F
@@ -229,6 +232,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l nats-tls-ca -d 'CA 
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l nats-tls-key -d 'Key of the NATS client certificate' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Disables automatic discovery of publishers' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l engine -d 'Address of an engine\'s own event socket, such as `tcp://10.42.0.17:20080`, as with `--deep` but without Kubernetes; may be repeated. kvtop finds the engine\'s worker by the blocks that both report' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l etcd-url -d 'Address of etcd with discovery records of workers and publishers, such as `http://localhost:2379` [default: `ETCD_ENDPOINTS`]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l etcd-user -d 'etcd user' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l etcd-password-file -d 'File with the etcd password' -r -F
@@ -277,6 +281,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l nats-tls-ca -d 'CA
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l nats-tls-key -d 'Key of the NATS client certificate' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Disables automatic discovery of publishers' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l engine -d 'Address of an engine\'s own event socket, such as `tcp://10.42.0.17:20080`, as with `--deep` but without Kubernetes; may be repeated. kvtop finds the engine\'s worker by the blocks that both report' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l etcd-url -d 'Address of etcd with discovery records of workers and publishers, such as `http://localhost:2379` [default: `ETCD_ENDPOINTS`]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l etcd-user -d 'etcd user' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l etcd-password-file -d 'File with the etcd password' -r -F
@@ -327,6 +332,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l nats-tls-ca -d 'C
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l nats-tls-key -d 'Key of the NATS client certificate' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Disables automatic discovery of publishers' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l engine -d 'Address of an engine\'s own event socket, such as `tcp://10.42.0.17:20080`, as with `--deep` but without Kubernetes; may be repeated. kvtop finds the engine\'s worker by the blocks that both report' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l etcd-url -d 'Address of etcd with discovery records of workers and publishers, such as `http://localhost:2379` [default: `ETCD_ENDPOINTS`]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l etcd-user -d 'etcd user' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l etcd-password-file -d 'File with the etcd password' -r -F
@@ -368,6 +374,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l nats-tls-ca -d 'C
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l nats-tls-key -d 'Key of the NATS client certificate' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Disables automatic discovery of publishers' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l engine -d 'Address of an engine\'s own event socket, such as `tcp://10.42.0.17:20080`, as with `--deep` but without Kubernetes; may be repeated. kvtop finds the engine\'s worker by the blocks that both report' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l etcd-url -d 'Address of etcd with discovery records of workers and publishers, such as `http://localhost:2379` [default: `ETCD_ENDPOINTS`]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l etcd-user -d 'etcd user' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l etcd-password-file -d 'File with the etcd password' -r -F
@@ -422,6 +429,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l nats-tls-ca -d 'C
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l nats-tls-key -d 'Key of the NATS client certificate' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Disables automatic discovery of publishers' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l engine -d 'Address of an engine\'s own event socket, such as `tcp://10.42.0.17:20080`, as with `--deep` but without Kubernetes; may be repeated. kvtop finds the engine\'s worker by the blocks that both report' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l etcd-url -d 'Address of etcd with discovery records of workers and publishers, such as `http://localhost:2379` [default: `ETCD_ENDPOINTS`]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l etcd-user -d 'etcd user' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l etcd-password-file -d 'File with the etcd password' -r -F

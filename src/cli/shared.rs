@@ -84,7 +84,7 @@ pub struct SourceArgs {
     pub deep: bool,
     /// Address of an engine's own event socket, such as `tcp://10.42.0.17:20080`, as with `--deep` but without
     /// Kubernetes; may be repeated. kvtop finds the engine's worker by the blocks that both report
-    #[arg(long, global = true, value_name = "URL")]
+    #[arg(help_heading = "Other sources", long, global = true, value_name = "URL")]
     pub engine: Vec<String>,
     /// Address of etcd with discovery records of workers and publishers, such as `http://localhost:2379`
     /// [default: `ETCD_ENDPOINTS`]

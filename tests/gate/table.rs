@@ -35,8 +35,9 @@ const MISSES: &[Miss] = &[(
          only twice the median; the finding needs three times (`tail`)",
 )];
 
-/// Findings whose fix is a patch in the simulated deployment.
-const APPLIED: [&str; 6] = ["KVT001", "KVT002", "KVT003", "KVT005", "KVT006", "KVT018"];
+/// Findings whose fix is a patch in the simulated deployment. A single faulty pod, as of KVT002 and KVT003, has a
+/// template that is right, so its fix is a restart.
+const APPLIED: [&str; 4] = ["KVT001", "KVT005", "KVT006", "KVT018"];
 
 const BEGIN: &str = "<!-- moments: begin -->";
 const END: &str = "<!-- moments: end -->";
