@@ -278,27 +278,29 @@ fn is_as_new(evidence: &Evidence, router: &SizeClaim, worker: &SizeClaim) -> boo
     router.medium != Medium::Metrics || last.is_none_or(|last| router.last > last)
 }
 
+/// Returns a router's size that differs from that of `worker`. Each router hashes with its own setting; the settings
+/// of other processes do not apply to it.
+fn other_router<'a>(evidence: &'a Evidence, worker: &SizeClaim) -> Option<&'a SizeClaim> {
+    let own = evidence.settings.router_kind == RouterKind::OwnSize;
+    // The workers seen may serve only one of several models; another model may use another size.
+    let several = evidence.models_of_routers() > 1;
+    evidence.best_by_subject(ClaimOf::Router).into_iter().find(|claim| {
+        (own || claim.ground > Ground::Default)
+            && (!several || claim.model.is_none())
+            && claim.tokens != worker.tokens
+            && is_as_new(evidence, claim, worker)
+    })
+}
+
 /// Finds settings that differ, before any traffic was seen.
 fn configured(evidence: &Evidence) -> Option<Mismatch> {
     let split = evidence.split_workers();
     let sizes = split.first().copied();
-    let own = evidence.settings.router_kind == RouterKind::OwnSize;
     let worker = [ClaimOf::Publisher, ClaimOf::Engine]
         .into_iter()
         .find_map(|of| evidence.agreed(of))
         .filter(|claim| claim.ground > Ground::Default);
-    // Each router hashes with its own setting; the settings of other processes do not apply to it.
-    let router = worker.and_then(|worker| {
-        let routers = evidence.best_by_subject(ClaimOf::Router).into_iter();
-        let told = |claim: &&SizeClaim| own || claim.ground > Ground::Default;
-        // The workers seen may serve only one of several models; another model may use another size.
-        let several = evidence.models_of_routers() > 1;
-        let theirs = |claim: &&SizeClaim| !several || claim.model.is_none();
-        let there = routers.filter(told).filter(theirs);
-        there
-            .filter(|claim| is_as_new(evidence, claim, worker))
-            .find(|claim| claim.tokens != worker.tokens)
-    });
+    let router = worker.and_then(|worker| other_router(evidence, worker));
     let (summary, proofs, (fix, target)) = if let Some((publisher, engine)) = sizes {
         let who = engine.who(evidence);
         (

@@ -3,7 +3,7 @@
 use super::{hash, named};
 use crate::domain::{
     ClaimValue, Decision, Fact, FormulaTerm, LatencyName, LogWarning, RegistrationBar,
-    RequestEvent, RequestPhase, SequenceHash, WarningKind,
+    RegistrationRefused, RequestEvent, RequestPhase, SequenceHash, WarningKind,
 };
 use crate::engine::Knowledge;
 
@@ -45,20 +45,7 @@ pub(super) fn lines(known: &Knowledge, fact: &Fact, lines: &mut Vec<String>) {
             lines.push(format!("START of {}", start.pod));
             named(lines, "router", if start.follows { "follows KV events" } else { "starts" });
         }
-        Fact::RegistrationRefused(refused) => {
-            lines.push(format!("REFUSED: {} cannot register", refused.pod));
-            match &refused.by {
-                RegistrationBar::Rights { account, verb } => {
-                    named(lines, "service account", &account.1);
-                    named(lines, "verb", verb);
-                }
-                RegistrationBar::OtherModel { model, endpoint, registered } => {
-                    named(lines, "model", model);
-                    named(lines, "endpoint", endpoint);
-                    named(lines, "registered there", registered);
-                }
-            }
-        }
+        Fact::RegistrationRefused(refused) => self::refused(refused, lines),
         Fact::Departed { worker } => {
             lines.push(format!("REMOVED by a router: {}", known.fleet.workers.alias(*worker)));
         }
@@ -74,6 +61,21 @@ pub(super) fn lines(known: &Knowledge, fact: &Fact, lines: &mut Vec<String>) {
             named(lines, "worker", said(worker));
         }
         _ => lines.push(setting_line(fact)),
+    }
+}
+
+fn refused(refused: &RegistrationRefused, lines: &mut Vec<String>) {
+    lines.push(format!("REFUSED: {} cannot register", refused.pod));
+    match &refused.by {
+        RegistrationBar::Rights { account, verb } => {
+            named(lines, "service account", &account.1);
+            named(lines, "verb", verb);
+        }
+        RegistrationBar::OtherModel { model, endpoint, registered } => {
+            named(lines, "model", model);
+            named(lines, "endpoint", endpoint);
+            named(lines, "registered there", registered);
+        }
     }
 }
 
