@@ -120,10 +120,14 @@ struct Cluster {
 
 impl Cluster {
     fn start() -> Self {
+        Self::of(COUNT)
+    }
+
+    fn of(count: usize) -> Self {
         let kube = FakeKube::start();
         let kubeconfig = kube.kubeconfig_in("east", "default").to_str().unwrap().to_owned();
         let mut stage = Stage { kube, simulations: Vec::new(), endpoints: BTreeMap::new() };
-        (0..COUNT).for_each(|number| stage.add(number));
+        (0..count).for_each(|number| stage.add(number));
         stage.advance();
         let stage = Arc::new(Mutex::new(stage));
         let ended = Arc::new(AtomicBool::new(false));
@@ -289,4 +293,42 @@ fn shards_of_exporters_watch_each_namespace_once() {
         .unwrap();
     assert_eq!(refused.status.code(), Some(2));
     assert!(String::from_utf8(refused.stderr).unwrap().contains("--namespace may be repeated"));
+}
+
+/// Returns the seconds on processors and the resident megabytes of a process.
+fn usage(pid: u32) -> (f64, u64) {
+    let read = |name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap();
+    let stat = read("stat");
+    let fields: Vec<u64> = stat
+        .rsplit(')')
+        .next()
+        .unwrap()
+        .split_whitespace()
+        .filter_map(|field| field.parse().ok())
+        .collect();
+    // The state is no number: user and system time are the 10th and 11th numbers behind it.
+    let ticks = fields[10] + fields[11];
+    let pages: u64 = read("statm").split_whitespace().nth(1).unwrap().parse().unwrap();
+    (ticks as f64 / 100.0, pages * 4096 / 1_000_000)
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "the figures are what it is for")]
+#[ignore = "measures 200 playing deployments for two minutes; KVTOP_BIN names another build"]
+fn a_fleet_of_200_deployments_costs_little() {
+    let cluster = Cluster::of(200);
+    let program = std::env::var("KVTOP_BIN");
+    let program = program.as_deref().unwrap_or(env!("CARGO_BIN_EXE_kvtop"));
+    let vars = [("NATS_URL", ""), ("KUBECONFIG", "")];
+    let arguments = ["-A", "--kubeconfig", &cluster.kubeconfig];
+    let pty = Pty::spawn(program, &arguments, &vars, (120, 36));
+    pty.wait_for("all deployments", |screen| screen.contains("200 deployments"));
+    std::thread::sleep(Duration::from_secs(60));
+    let (before, _) = usage(pty.pid());
+    std::thread::sleep(Duration::from_secs(60));
+    let (after, megabytes) = usage(pty.pid());
+    let heading = pty.screen(vt100::Screen::contents);
+    let core = (after - before) / 60.0 * 100.0;
+    println!("{}\n{core:.1} % of a core, {megabytes} MB", heading.lines().next().unwrap());
+    assert!(heading.contains("200 deployments"), "{heading}");
 }
