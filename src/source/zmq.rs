@@ -15,6 +15,7 @@
 mod connection;
 mod dedup;
 mod endpoint;
+mod gather;
 mod link;
 mod tokens;
 mod zmtp;
@@ -42,6 +43,7 @@ pub use endpoint::{BadEndpoint, Endpoint};
 pub(super) use zmtp::{read_greeting_bytes, read_in_steps};
 
 use dedup::{Filter, Shared};
+use gather::Gather;
 use link::{Link, Standing};
 
 /// The name of the source in notes.
@@ -131,6 +133,7 @@ pub fn spawn(
             links: HashMap::new(),
             brokers: 0,
             passed: Arc::default(),
+            gather: Arc::default(),
             changed: Arc::default(),
             past_interruptions: 0,
             losses: Losses::default(),
@@ -174,6 +177,7 @@ struct Source {
     /// Brokers met so far.
     brokers: usize,
     passed: Arc<Shared>,
+    gather: Arc<Gather>,
     changed: Arc<Notify>,
     /// Interruptions of connections that are not wanted any more.
     past_interruptions: u64,
@@ -183,6 +187,8 @@ struct Source {
 impl Source {
     async fn run(mut self, mut targets: watch::Receiver<Vec<ZmqTarget>>) {
         let mut listening = true;
+        let gather = Arc::clone(&self.gather);
+        let gathering = tokio::spawn(async move { gather.run(std::thread::sleep).await });
         while self.notes.heard {
             let wanted = *self.wanted.borrow_and_update();
             let list = match wanted {
@@ -200,6 +206,7 @@ impl Source {
                 () = tokio::time::sleep(self.notes.next()) => {}
             }
         }
+        gathering.abort();
         self.adjust(&[]).await;
         self.notes.ended();
     }
@@ -240,6 +247,7 @@ impl Source {
             topics: if target.engine { [String::new()].into() } else { Arc::clone(&self.topics) },
             limits: self.spec.limits,
             emitter: self.emitter.clone(),
+            gather: Arc::clone(&self.gather),
             filter: broker.map(|broker| Filter { shared: Arc::clone(&self.passed), broker }),
             standing,
             changed: Arc::clone(&self.changed),

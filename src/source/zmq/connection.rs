@@ -13,6 +13,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::{Instant, timeout};
 
 use super::dedup::Filter;
+use super::gather::Gather;
 use super::tokens::{self, Stripper};
 use super::zmtp::{self, Command, Decoder, Piece};
 use crate::clock;
@@ -101,6 +102,8 @@ pub(super) struct Connection<'a> {
     pub(super) topics: &'a [String],
     pub(super) limits: &'a ZmqLimits,
     pub(super) emitter: &'a Emitter,
+    /// Is told of what was taken.
+    pub(super) gather: &'a Gather,
     /// Lets each message of several brokers pass once.
     pub(super) filter: Option<Filter>,
     /// Takes the tokens out of what an engine sends.
@@ -217,9 +220,11 @@ impl Connection<'_> {
         told: &mut impl Told,
     ) -> Result<(), End> {
         let now = clock::now();
+        let mut count = 0;
         while let Some(piece) = state.decoder.next(buffer)? {
             match piece {
                 Piece::Message(mut parts) => {
+                    count += 1;
                     if let Some(stripper) = &mut self.stripper {
                         if tokens::is_publishers(&parts) {
                             told.mistaken(IS_PUBLISHER);
@@ -256,6 +261,7 @@ impl Connection<'_> {
                 },
             }
         }
+        self.gather.took(count);
         Ok(())
     }
 }

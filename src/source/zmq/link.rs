@@ -9,6 +9,7 @@ use tokio::time::{Instant, timeout};
 use super::ZmqTarget;
 use super::connection::{Connection, End, Told, ZmqLimits};
 use super::dedup::Filter;
+use super::gather::Gather;
 use super::tokens::Stripper;
 use crate::domain::Reason;
 use crate::source::Emitter;
@@ -35,6 +36,7 @@ pub(super) struct Link {
     pub(super) topics: Arc<[String]>,
     pub(super) limits: ZmqLimits,
     pub(super) emitter: Emitter,
+    pub(super) gather: Arc<Gather>,
     pub(super) filter: Option<Filter>,
     pub(super) standing: watch::Sender<Standing>,
     pub(super) changed: Arc<Notify>,
@@ -121,6 +123,7 @@ impl Link {
             topics: &self.topics,
             limits: &self.limits,
             emitter: &self.emitter,
+            gather: &self.gather,
             filter: self.filter.as_ref().map(Filter::fresh),
             stripper: self.target.engine.then(|| match &self.target.pod {
                 Some((_, pod)) => Stripper::of_pod(Arc::clone(pod)),
