@@ -341,6 +341,8 @@ impl Streams {
             hole.last = at;
             hole.refilling = true;
         }
+        hole.lacking.sort_unstable();
+        hole.unsure.sort_unstable();
         hole.until = hole.last.after(WINDOW);
         (hole.last > Timestamp::default()).then_some(hole)
     }

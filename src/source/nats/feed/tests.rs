@@ -271,7 +271,7 @@ proptest! {
     #[test]
     fn messages_that_are_stored_while_others_are_deleted_come_once_and_are_counted_once(
         steps in prop::collection::vec(
-            prop_oneof![12 => step(), 1 => (1..8_usize).prop_map(Step::AgeEarly)], 0..150,
+            prop_oneof![8 => step(), 2 => (1..8_usize).prop_map(Step::AgeEarly)], 0..150,
         ),
     ) {
         let mut world = World::new();
@@ -319,6 +319,35 @@ proptest! {
             prop_assert!(reads <= due, "{} reads for {} messages", reads, due / 2);
         }
     }
+}
+
+#[test]
+fn a_message_that_is_stored_after_a_cut_is_not_taken_for_one_that_was_deleted() {
+    let mut world = World::new();
+    world.step(Step::Connect);
+    world.step(Step::Survey);
+    (0..4).for_each(|_| world.step(Step::Read));
+    world.step(Step::Publish(0));
+    world.step(Step::Deliver(0));
+    world.step(Step::Store);
+    world.step(Step::Survey);
+    (0..4).for_each(|_| world.step(Step::Read));
+    // One is stored and never came, one came and is not stored yet.
+    world.step(Step::Publish(1));
+    world.step(Step::Publish(0));
+    world.step(Step::Deliver(0));
+    world.step(Step::Store);
+    world.step(Step::Disconnect);
+    // The stream deletes all that it holds.
+    world.step(Step::AgeEarly(2));
+    world.step(Step::Connect);
+    world.look();
+    (0..4).for_each(|_| world.step(Step::Read));
+    let delivered: Vec<Bytes> = world.finish().into_values().flatten().collect();
+    let ledger = world.feed.history().and_then(|history| history.ledger).unwrap();
+
+    assert_eq!(delivered, world.published[0], "each once");
+    assert_eq!((ledger.published, ledger.received, ledger.aged_out), (3, 2, 1), "{ledger:?}");
 }
 
 #[test]
