@@ -114,7 +114,7 @@ fn without_the_right_to_forward_the_screen_says_which_right_is_missing() {
         "tcp://127.0.0.1:1",
         "kv-events, by DynamoWorkerMetadata gtc-demo-0-trtllmworker-fhhcl",
         "`get` and `create` on `pods/portforward`",
-        "kvtop rbac --port-forward",
+        "kvtop rbac -n gtc-demo --port-forward",
     ] {
         assert!(said.contains(part), "no `{part}` in {said}");
     }
