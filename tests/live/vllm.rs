@@ -108,7 +108,7 @@ impl Stage {
                 "--dtype",
                 "bfloat16",
                 "--max-model-len",
-                "4096",
+                "2000",
                 "--enforce-eager",
                 "--enable-prefix-caching",
                 "--num-gpu-blocks-override",
