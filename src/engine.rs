@@ -53,7 +53,7 @@ pub struct EngineOptions {
     pub cluster: ClusterChoice,
     /// The Dynamo namespace that was chosen, in place of those of the pods; events of others are left out.
     pub dynamo_namespace: Option<String>,
-    /// Bound of the mirror's memory, in bytes.
+    /// Memory limit of the index copy, in bytes.
     pub memory_limit: usize,
     /// Where rules draw their lines.
     pub thresholds: Thresholds,
@@ -181,8 +181,7 @@ impl Engine {
     }
 
     /// Lets the rules look at what was known when a second ended, and at every few seconds of a silence. So they
-    /// say the same however frames are gathered: a recording that is read at once is judged like one that is
-    /// played, and like what was live.
+    /// say the same however frames are gathered: batching must not change verdicts, live or in a replay.
     fn judge_before(&mut self, at: Timestamp) {
         let known = self.known.times.newest;
         if self.known.times.frames == 0 || at.seconds() <= known.seconds() {

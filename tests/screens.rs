@@ -328,7 +328,7 @@ fn the_command_line_suggests_completes_and_explains() {
     }
     press(&mut shell, KeyCode::Enter);
     let screen = draw(&mut shell, &pictures::mismatch(), (80, 24));
-    assert!(screen.contains("no theme `sunrise`; there are"), "{screen}");
+    assert!(screen.contains("no theme `sunrise`; themes are"), "{screen}");
 
     // An empty line closes; a suggestion that is shown is taken.
     for code in [KeyCode::Char(':'), KeyCode::Enter] {

@@ -114,7 +114,7 @@ pub struct Member {
 pub struct Unregistered {
     /// The pod.
     pub pod: Arc<str>,
-    /// Since when it is there, or is seen to be.
+    /// The time it appeared, or was first seen.
     pub since: Timestamp,
 }
 

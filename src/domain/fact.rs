@@ -51,7 +51,7 @@ pub enum Fact {
     EngineSocket(EngineSocketSeen),
     /// Somebody claims a setting.
     Claim(Claim),
-    /// Something betrays the release that a process is of.
+    /// Evidence of a process's Dynamo release.
     Sign(VersionSign),
     /// A process joined or left discovery.
     Membership(Membership),

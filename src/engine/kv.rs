@@ -318,9 +318,9 @@ fn describe(
     let entry = KvEntry { at, rank: index, worker, class, gravity, source: &source, frame };
     journal.add_kv(&entry, || {
         let excuse = match rank {
-            Some(rank) if rank.complete => "not in tree",
-            Some(rank) if rank.doubt.is_some() => "unknown, maybe from missing messages",
-            _ => "unknown, maybe from before attach",
+            Some(rank) if rank.complete => "",
+            Some(rank) if rank.doubt.is_some() => ", maybe from missing messages",
+            _ => ", maybe from before attach",
         };
         (fleet.alias(event.rank), text_of(event, outcome, batch, excuse))
     });
@@ -334,14 +334,14 @@ fn text_of(event: &KvEvent, outcome: &Outcome, batch: &KvBatch, why: &str) -> St
     };
     match &event.kind {
         KvKind::Stored { parent: Some(parent), blocks } if outcome.refused() => {
-            format!("{} under parent {}: {why}", count_of(blocks.len()), short(*parent))
+            format!("{}, parent {} unknown{why}", stored(blocks.len()), short(*parent))
         }
         KvKind::Stored { parent, blocks } => {
             let place = match parent {
                 Some(parent) => format!("under {}", short(*parent)),
                 None => "at the root".to_owned(),
             };
-            format!("{} {place}{tier}", count_of(blocks.len()))
+            format!("{} {place}{tier}", stored(blocks.len()))
         }
         KvKind::Removed { hashes } => {
             let count = batch.removed_of(hashes).len();
@@ -357,6 +357,11 @@ fn text_of(event: &KvEvent, outcome: &Outcome, batch: &KvBatch, why: &str) -> St
         KvKind::Cleared { scope: ClearScope::Worker } => "cache emptied, all ranks".to_owned(),
         KvKind::Cleared { scope: ClearScope::Rank } => "cache emptied".to_owned(),
     }
+}
+
+/// Returns a number of stored blocks in words.
+fn stored(blocks: usize) -> String {
+    if blocks == 0 { "empty".to_owned() } else { count_of(blocks) }
 }
 
 /// Returns a number of blocks in words.

@@ -61,7 +61,7 @@ pub struct Reuse {
     links: FastMap<(u32, SequenceHash), Link>,
     waiting: FastMap<u32, VecDeque<Waiting>>,
     votes: Votes,
-    /// Prompts whose length was told.
+    /// Prompts of known length, to compare chains with.
     told: u64,
     /// True once it stopped for want of anybody who says what routers find.
     full: bool,

@@ -241,7 +241,7 @@ pub struct WorkerRecord {
     pub left_before: Option<Timestamp>,
     /// When discovery was first heard of it; none when it never was.
     pub joined: Option<Timestamp>,
-    /// Since when it is there, when it was seen to come: discovery named it before it did anything, or
+    /// The time it appeared, if that was seen: discovery named it before it did anything, or
     /// it had left before.
     pub since: Option<Timestamp>,
     /// Its component, as discovery names it.

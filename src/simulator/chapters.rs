@@ -41,7 +41,7 @@ impl Scenario {
             Self::Fleet8 => &[GTC_DEMO[0]],
             Self::Fleet16 => &["Set {variable::ROUTER_MODE}=kv on the frontend and restart it."],
             Self::Mismatch => {
-                &["Roll the workers one by one with tokens_per_block: 32, the size they \
+                &["Restart the workers one by one with tokens_per_block: 32, the size they \
                                  publish ({flag::KV_BLOCK_SIZE} 32)."]
             }
             Self::Healthy => &[],
@@ -50,11 +50,11 @@ impl Scenario {
                                        engine, so that their model cards say so."]
             }
             Self::NoHistory => {
-                &["Roll the workers one by one, so that their caches and the router's \
+                &["Restart the workers one by one, so that their caches and the router's \
                                   index start again together."]
             }
-            Self::Churn => &["Roll the workers one by one with eight times the KV memory."],
-            Self::Silent => &["Roll the silent worker with {flag::PUBLISH_EVENTS_AND_METRICS}."],
+            Self::Churn => &["Restart the workers one by one with eight times the KV memory."],
+            Self::Silent => &["Restart the silent worker with {flag::PUBLISH_EVENTS_AND_METRICS}."],
         }
     }
 

@@ -227,7 +227,7 @@ impl Simulation {
     }
 
     /// Returns what the frontend declares: what the workers' one flag says. Where their cards say
-    /// something else than they publish, nobody set sizes by hand, here neither.
+    /// something else than they publish, and then the frontend declares no size either.
     fn declared(&self) -> Option<u32> {
         if self.config.site.has_grove() {
             return self.config.declared;

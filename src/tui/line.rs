@@ -38,7 +38,7 @@ pub fn known(themes: &[String], demo: bool) -> Vec<(String, &'static str)> {
         lines.push((String::from("demo worker"), "one worker more"));
         lines.push((String::from("tour"), "guided tour, step by step"));
     }
-    lines.push((String::from("back 5m"), "the picture of so long ago: s, m or h"));
+    lines.push((String::from("back 5m"), "go back in time: s, m or h"));
     lines.push((String::from("copy fix"), "the patch of the worst finding"));
     lines.push((String::from("copy kubectl"), "the command of the worst finding"));
     lines.push((String::from("ctx"), "pick the Kubernetes context; `ctx NAME` takes that one"));
@@ -46,9 +46,9 @@ pub fn known(themes: &[String], demo: bool) -> Vec<(String, &'static str)> {
     let export = |format: Format| (format!("export {}", format.word()), format.about());
     lines.extend(Format::ALL.map(export));
     lines.push((String::from("find"), "a hash in the tree, or its first digits: `find 0c9d`"));
-    lines.push((String::from("freeze"), "hold the picture, or let it go on"));
-    lines.push((String::from("help"), "keys and meanings"));
-    lines.push((String::from("mouse"), "take the mouse, or give it back to the terminal"));
+    lines.push((String::from("freeze"), "freeze the display, or let it go on"));
+    lines.push((String::from("help"), "keys, marks, columns, commands"));
+    lines.push((String::from("mouse"), "use the mouse, or leave it to the terminal"));
     lines.push((String::from("now"), "back to now from the past"));
     lines.push((String::from("ns"), "pick the namespace; `ns NAME` takes that one"));
     lines.push((String::from("quit"), "leave"));
@@ -59,7 +59,7 @@ pub fn known(themes: &[String], demo: bool) -> Vec<(String, &'static str)> {
         lines.push((format!("window {}", super::text::span(window)), "time that graphs cover"));
     }
     lines.push((String::from("worker all"), "the tree of all workers; `worker w0` of one"));
-    lines.push((String::from("zoom"), "focused panel to full screen, and back"));
+    lines.push((String::from("zoom"), "zoom the focused panel, or undo it"));
     lines
 }
 
@@ -124,7 +124,7 @@ pub fn parse(typed: &str, themes: &[String], demo: bool) -> Result<Command, Stri
         ("demo", rest) => steer(rest, demo),
         ("copy", "fix") => Ok(Command::Copy(Copied::Fix)),
         ("copy", "kubectl") => Ok(Command::Copy(Copied::Kubectl)),
-        ("copy", _) => Err(String::from("there are `copy fix` and `copy kubectl`")),
+        ("copy", _) => Err(String::from("copy commands are `copy fix` and `copy kubectl`")),
         ("export", name) => format(name),
         ("find", "") => Ok(Command::OpenFind),
         ("find", hash) => {
@@ -139,7 +139,7 @@ pub fn parse(typed: &str, themes: &[String], demo: bool) -> Result<Command, Stri
         }
         ("now", "") => Ok(Command::Past(Past::Now)),
         ("back", span) => {
-            let why = || String::from("how far? `back 90s`, `back 5m`, `back 2h`");
+            let why = || String::from("how far back? `back 90s`, `back 5m`, `back 2h`");
             seconds(span).map(|ago| Command::Past(Past::Ago(ago))).ok_or_else(why)
         }
         ("mouse", "") => Ok(Command::ToggleMouse),
@@ -149,27 +149,28 @@ pub fn parse(typed: &str, themes: &[String], demo: bool) -> Result<Command, Stri
         ("zoom", "") => Ok(Command::ToggleZoom),
         ("theme", name) => {
             let found = themes.iter().position(|known| known == name);
-            let known = || format!("no theme `{name}`; there are {}", themes.join(", "));
+            let known = || format!("no theme `{name}`; themes are {}", themes.join(", "));
             found.map(Command::Theme).ok_or_else(known)
         }
         ("window" | "since", span) => {
             let found = WINDOWS.into_iter().find(|window| super::text::span(*window) == span);
             found.map(Command::Window).ok_or_else(|| {
                 let known = WINDOWS.map(super::text::span).join(", ");
-                format!("no window `{span}`; there are {known}")
+                format!("no window `{span}`; windows are {known}")
             })
         }
         ("view", name) => view(name).ok_or_else(|| {
             let known: Vec<_> = views::built().map(|view| view.name.word()).collect();
-            format!("no view `{name}`; there are {}", known.join(", "))
+            format!("no view `{name}`; views are {}", known.join(", "))
         }),
         ("", _) => Ok(Command::Back),
         // The name of a view alone will do.
         (name, "") if view(name).is_some() => view(name).ok_or_else(|| format!("no view `{name}`")),
         _ => {
             let near = neighbour(verb, themes, demo);
-            let near = near.map(|near| format!("; `{near}` is near")).unwrap_or_default();
-            Err(format!("unknown command `{line}`{near}; `?` lists them"))
+            let near =
+                near.map_or_else(|| String::from("."), |near| format!(". Did you mean `{near}`?"));
+            Err(format!("unknown command `{line}`{near} Press ? for all."))
         }
     }
 }
@@ -184,7 +185,7 @@ fn steer(what: &str, demo: bool) -> Result<Command, String> {
         "worker" => Command::Simulate(Simulate::Worker),
         _ => {
             let known = "`demo fix`, `demo load up`, `demo load down`, `demo mode`, `demo worker`";
-            return Err(format!("the demo knows {known}"));
+            return Err(format!("demo commands are {known}"));
         }
     };
     if demo { Ok(command) } else { Err(format!("`demo {what}` works in a demo only")) }
@@ -214,8 +215,7 @@ fn seconds(span: &str) -> Option<u64> {
 /// Returns the command that writes the view in the format whose name begins with `name`.
 fn format(name: &str) -> Result<Command, String> {
     let found = Format::ALL.into_iter().find(|format| format.word().starts_with(name));
-    let known =
-        || format!("export as what? there are {}", Format::ALL.map(Format::word).join(", "));
+    let known = || format!("export formats are {}", Format::ALL.map(Format::word).join(", "));
     found.filter(|_| !name.is_empty()).map(Command::Export).ok_or_else(known)
 }
 
@@ -294,9 +294,9 @@ mod tests {
     #[test]
     fn a_misspelt_command_leads_to_its_neighbour() {
         let why = |typed| parse(typed, &themes(), false).unwrap_err();
-        assert!(why("widnow 5m").contains("`window` is near"), "{}", why("widnow 5m"));
+        assert!(why("widnow 5m").contains("Did you mean `window`?"), "{}", why("widnow 5m"));
         assert!(why("freze").contains("`freeze`"));
-        assert!(!why("supercalifragilistic").contains("near"));
+        assert!(!why("supercalifragilistic").contains("Did you mean"));
         let window = Ok(Command::Window(Duration::from_secs(900)));
         assert_eq!(parse("since 15m", &themes(), false), window);
     }

@@ -89,7 +89,7 @@ fn nothing_is_offered_over_what_is_open_nor_after_a_choice_nor_of_a_recording() 
     shell.note_picture(&recorded);
     assert!(!is_open(&mut shell, &recorded));
     assert_eq!(typed(&mut shell, "dgd gtc-demo", &recorded), None);
-    assert!(draw(&mut shell, &recorded, SIZE).contains("a recording has nothing else to look at"));
+    assert!(draw(&mut shell, &recorded, SIZE).contains("not available in a replay"));
 }
 
 #[test]
@@ -188,8 +188,8 @@ fn a_name_of_a_graph_deployment_is_completed() {
 #[test]
 fn a_demo_and_a_recording_say_why_there_is_nothing_to_pick() {
     let feeds = [
-        (Feed::Replay(Playback::default()), "a recording has nothing else"),
-        (Feed::Demo(DemoState::default()), "a demo has nothing else"),
+        (Feed::Replay(Playback::default()), "not available in a replay"),
+        (Feed::Demo(DemoState::default()), "not available in the demo"),
     ];
     for (feed, why) in feeds {
         let picture = Snapshot { feed, ..pictures::healthy() };

@@ -240,7 +240,7 @@ impl Watch {
         }
     }
 
-    /// Watches from version `at` on, which it moves. Returns none when nobody receives frames.
+    /// Watches from resourceVersion `at`, advancing it. Returns none once the receiver is gone.
     async fn watch(
         &mut self,
         path: &str,

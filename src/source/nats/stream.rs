@@ -81,9 +81,9 @@ impl Absent {
     /// Returns what that means and what to do, for people.
     pub(super) const fn sentence(self) -> &'static str {
         match self {
-            Self::Disabled => "no JetStream here: only what arrives from now on is seen",
+            Self::Disabled => "no history: this server has no JetStream",
             Self::Denied => {
-                "this login may not ask JetStream: only what arrives from now on is seen (allow \
+                "no history: this login may not read JetStream (allow \
                  publishing to $JS.API.STREAM.NAMES, $JS.API.STREAM.INFO.* and \
                  $JS.API.STREAM.MSG.GET.*)"
             }

@@ -30,14 +30,14 @@ const MORE_COLUMNS: [(&str, &str); 11] = [
     ("EDGE", "tree: consecutive blocks without a branch"),
     ("SUBTREE", "tree: blocks there and below"),
     ("CUM TOK", "tree: tokens from the root to its end; CUM BLK in blocks"),
-    ("ON", "tree: how much of it each worker has, w0 first"),
-    ("HEAT/m", "tree: stores a minute, there and below"),
-    ("HITS/m", "tree: requests a minute that begin with it; needs replica sync"),
+    ("ON", "tree: share that each worker has, w0 first"),
+    ("HEAT/m", "tree: stores per minute, there and below"),
+    ("HITS/m", "tree: requests per minute that start with it; needs replica sync"),
     ("LOGIT", "routing: cost of the chosen worker; the lowest wins"),
     ("CACHED", "routing: blocks of the prompt that the worker had"),
     ("PREFILL", "routing: cost of uncached prompt blocks"),
     ("ACTIVE", "routing: blocks that run there already"),
-    ("MARGIN", "routing: how much dearer the runner-up was"),
+    ("MARGIN", "routing: cost gap to the runner-up"),
 ];
 
 /// The text typed to narrow the list, and the selected entry.
@@ -145,12 +145,12 @@ impl Book<'_> {
             (glyphs.ok, "proven good", Role::Ok),
             (glyphs.warn, "worth a look", Role::Warn),
             (glyphs.fail, "broken", Role::Crit),
-            (glyphs.unknown, "not known yet; it never counts as good", Role::Unknown),
-            (glyphs.gone, "a worker that left; its last values are not shown", Role::Muted),
-            (glyphs.info, "good to know; it makes no banner", Role::Fg),
+            (glyphs.unknown, "unknown; never counts as healthy", Role::Unknown),
+            (glyphs.gone, "worker has left", Role::Muted),
+            (glyphs.info, "note (no banner)", Role::Fg),
             ("warming", warming, Role::Unknown),
-            (glyphs.none, "not reported; it is not 0", Role::Muted),
-            ("+7", "events: 7 more of its kind within the second, not shown", Role::Muted),
+            (glyphs.none, "not reported (not 0)", Role::Muted),
+            ("+7", "events: 7 similar ones in the same second", Role::Muted),
         ];
         let marks = marks.map(|(term, meaning, role)| explained(term, meaning, role));
         let filter = SYNTAX.map(|(word, meaning)| explained(word, meaning, Role::Key));
@@ -193,7 +193,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, book: &Book<'_>, search: &Searc
     };
     let inner = panel::draw(canvas, over, &Heading { title, notes, focused: true });
     if rows.is_empty() {
-        canvas.put(inner, 2, 0, "nothing here has these words", Role::Warn);
+        canvas.put(inner, 2, 0, "no match", Role::Warn);
     }
     for (y, (at, row)) in rows.iter().enumerate().skip(first).take(inner.height.into()).enumerate()
     {

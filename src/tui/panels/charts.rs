@@ -22,7 +22,7 @@ pub fn hits(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
     let hit = known.saturating_sub(router.overlap_zero);
     let share = (known > 0).then(|| hit as f64 / known as f64);
     let notes = vec![legend(canvas, "all", share, Role::Series6)];
-    let inner = context.frame(canvas, area, PanelId::Hits, "Requests with overlap %", notes);
+    let inner = context.frame(canvas, area, PanelId::Hits, "Requests with a cache hit, %", notes);
     let points = &context.snapshot.series.hit_share.points;
     let lines = vec![Line { points, role: Role::Series6, mark: '*' }];
     chart(context, lines, Some(1.0), text::whole_percent).draw(canvas, inner);

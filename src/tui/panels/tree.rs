@@ -191,7 +191,7 @@ pub(super) fn emptiness(context: &PanelContext<'_>, root: &TreeRow) -> Option<St
         (counters.stores, counters.empty_stores, counters.refused_stores);
     let of = |count| format!("{} of {} stores", text::count(count), text::count(stores));
     Some(match stores {
-        0 => String::from("No block was stored since kvtop listens."),
+        0 => String::from("No block was stored since kvtop attached."),
         _ if empty * 2 > stores => {
             format!("{} arrived empty: the publishers rejected every block.", of(empty))
         }

@@ -69,7 +69,7 @@ impl Shell {
         let layout = self.layout(self.area(), live);
         let copy = views::of(self.view).copy;
         let text = copy(&self.look, &self.view_context(live, &layout));
-        let none = "nothing is selected here that could be copied";
+        let none = "nothing selected to copy";
         Ok((String::from("selection"), text.ok_or(none)?))
     }
 }

@@ -183,10 +183,8 @@ fn why_not(scope: Scope, live: &Snapshot) -> Option<&'static str> {
             Some("no graph deployment found (needs Kubernetes)")
         }
         (Feed::Live, _) => None,
-        (Feed::Demo(_), _) => Some("a demo has nothing else to look at; `kvtop -n NAME` does"),
-        (Feed::Replay(_), _) => {
-            Some("a recording has nothing else to look at; `kvtop -n NAME` does")
-        }
+        (Feed::Demo(_), _) => Some("not available in the demo (use kvtop -n NAME)"),
+        (Feed::Replay(_), _) => Some("not available in a replay (use kvtop -n NAME)"),
     }
 }
 

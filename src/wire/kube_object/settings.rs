@@ -15,7 +15,7 @@ use crate::domain::{
 };
 use crate::dynamo::{Kind, Setting as Row, engine, flag, release, settings, variable};
 
-/// A process, and whom its claims are about.
+/// A container's process and the subject of its claims.
 pub(super) struct Process<'a> {
     /// About whom.
     pub(super) subject: Subject,

@@ -205,7 +205,7 @@ fn check(sheet: &mut Sheet, check: &CheckRow, glyphs: &'static Glyphs) {
         }
         CheckVerdict::Found => sheet.say("VERDICT", &format!("{mark} found"), role),
         CheckVerdict::Unknown { missing } => {
-            let said = format!("{mark} unknown; it does not count as good");
+            let said = format!("{mark} unknown, so not healthy");
             sheet.say("VERDICT", &said, role);
             sheet.say("MISSING", missing, Role::Fg);
         }

@@ -21,7 +21,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
         let none = match context.look.routing.selected {
             _ if context.snapshot.decisions.is_empty() => "No decision yet",
             None => "No decision matches",
-            Some(_) => "A decision that is not kept any more",
+            Some(_) => "This decision is no longer kept",
         };
         context.frame(canvas, area, PanelId::Decision, none, Vec::new());
         return;
@@ -60,7 +60,7 @@ fn rows(
     sheet.gap();
     formula(&mut sheet, row, context);
     sheet.gap();
-    let request = row.request.as_deref().unwrap_or("not named in this version's log");
+    let request = row.request.as_deref().unwrap_or("not logged by this Dynamo version");
     sheet.say("REQUEST", request, Role::Fg);
     let at = text::clock_millis(row.at);
     sheet.say("SOURCE", &format!("log of {}, {at}Z", row.router), Role::Muted);
@@ -76,23 +76,23 @@ fn verdict(sheet: &mut Sheet, row: &DecisionRow, glyphs: &Glyphs) {
     };
     let (name, logit) = (&next.alias, cost(next.logit));
     if margin.abs() < TIE {
-        sheet.say("MARGIN", &format!("none: {name} also costs {logit}"), Role::Fg);
+        sheet.say("MARGIN", &format!("0: {name} also costs {logit}"), Role::Fg);
         let how = "a tie goes to the worker with the smaller tree (Dynamo 0.9), later to any";
         sheet.say("", how, Role::Muted);
     } else if margin > 0.0 {
-        let said = format!("{} below the runner-up, {name} with {logit}", cost(margin));
+        let said = format!("{} cheaper than {name} ({logit})", cost(margin));
         sheet.say("MARGIN", &said, Role::Fg);
     } else {
-        let said = format!("{name} would have cost {} less: {logit}", cost(-margin));
+        let said = format!("{name} was {} cheaper ({logit})", cost(-margin));
         sheet.say("MARGIN", &said, Role::Warn);
-        sheet.say("", "a router temperature above 0 makes such choices", Role::Muted);
+        sheet.say("", "a router temperature above 0 allows that", Role::Muted);
     }
 }
 
 /// Returns what was found cached, in blocks and in tokens, and of how much.
 fn overlap(row: &DecisionRow, context: &PanelContext<'_>, glyphs: &Glyphs) -> String {
     let Some(cached) = row.cached_blocks else {
-        return format!("{} not printed by this version", glyphs.none);
+        return format!("{} not logged by this Dynamo version", glyphs.none);
     };
     let mut said = format!("{} blocks", blocks(cached));
     if let Some(length) = row.prompt_blocks {
@@ -130,16 +130,16 @@ fn formula(sheet: &mut Sheet, row: &DecisionRow, context: &PanelContext<'_>) {
         let said = format!("logit = overlap weight {} x prefill + active", cost(weight));
         sheet.say("FORMULA", &said, Role::Fg);
     }
-    let unit = if row.terms.is_empty() { "" } else { "in blocks; " };
-    let said = format!("{unit}the overlap counts by leaving less to prefill");
+    let unit = if row.terms.is_empty() { "" } else { "unit: blocks; " };
+    let said = format!("{unit}cached blocks lower the prefill term");
     sheet.say("", &said, Role::Muted);
     if row.terms.is_empty() {
         let version = context.snapshot.deployment.version.as_deref();
         let version = version
             .map_or_else(|| String::from("This version"), |version| format!("Dynamo {version}"));
         let said = format!(
-            "{version} prints the cost of the chosen worker only. From 1.0 on the terms of every worker \
-             are printed at level DEBUG ({}=debug on the frontend).",
+            "{version} logs the cost of the chosen worker only. From 1.0 on the terms of every worker \
+             are logged at level DEBUG ({}=debug on the frontend).",
             crate::dynamo::variable::LOG
         );
         sheet.say("", &said, Role::Muted);
@@ -157,7 +157,7 @@ fn candidates(sheet: &mut Sheet, row: &DecisionRow, width: usize, glyphs: &Glyph
     let own = chosen(row).map(|term| term.rank);
     let names = terms.iter().map(|term| text::width(&term.alias)).max().unwrap_or(0).max(6);
     let head = format!("  {}  {:>9}  {:>7}", text::pad("WORKER", names), "LOGIT", "CACHED");
-    sheet.rows.push(vec![part(head, Role::Title), part("  AS THE SUM", Role::Title)]);
+    sheet.rows.push(vec![part(head, Role::Title), part("  COST", Role::Title)]);
     for term in terms.iter().take(CANDIDATES) {
         let is_chosen = own == Some(term.rank);
         let role = if is_chosen { Role::Title } else { Role::Fg };
@@ -178,7 +178,7 @@ fn candidates(sheet: &mut Sheet, row: &DecisionRow, width: usize, glyphs: &Glyph
     }
     if terms.len() > CANDIDATES {
         let more = text::thousands((terms.len() - CANDIDATES) as u64);
-        sheet.say("", &format!("{more} more, dearer still"), Role::Muted);
+        sheet.say("", &format!("{more} more with higher costs"), Role::Muted);
     }
 }
 

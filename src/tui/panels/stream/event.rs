@@ -67,9 +67,7 @@ fn rows(
     sheet.say("WHAT", &format!("{} {mark}", row.text), role);
     if row.repeats > 0 {
         let count = text::thousands(row.repeats);
-        let said = format!(
-            "{count} more of its kind within the second, maybe of other sizes; only this first one is kept"
-        );
+        let said = format!("+{count} similar events in the same second (not kept)");
         sheet.say("SIMILAR", &said, Role::Fg);
     }
     let ago = text::span(context.now.since(row.at));
@@ -84,7 +82,7 @@ fn rows(
     } else {
         let (frames, bytes) = (text::thousands(detail.kept_frames), text::bytes(detail.kept_bytes));
         let said = format!(
-            "{} not kept any more, or there was none; the last {frames} are ({bytes})",
+            "{} none, or no longer kept; the last {frames} frames are kept ({bytes})",
             glyphs.none
         );
         sheet.say("FRAME", &said, Role::Muted);
@@ -99,11 +97,11 @@ fn frame(sheet: &mut Sheet, frame: &FrameView, width: usize) {
     if let Some(time) = frame.time {
         times = format!("{times}, happened {}Z", text::clock_millis(time));
     }
-    let cut = if frame.cut { ", only its beginning is kept" } else { "" };
+    let cut = if frame.cut { ", only the beginning is kept" } else { "" };
     sheet.say("", &format!("{times}, {} bytes{cut}", text::thousands(frame.size)), Role::Muted);
     section(sheet, "DECODED", &frame.decoded, Role::Fg, |line| hung(line, width.max(1)));
     // What came is shown as it is, spaces and all.
-    section(sheet, "AS IT CAME", &frame.body, Role::Muted, |line| text::pieces(line, width.max(1)));
+    section(sheet, "RAW", &frame.body, Role::Muted, |line| text::pieces(line, width.max(1)));
 }
 
 /// Writes `lines` below a title, each broken in this way.
@@ -117,7 +115,7 @@ fn section(
     sheet.gap();
     sheet.rows.push(vec![part(title, Role::Title)]);
     if lines.is_empty() {
-        sheet.rows.push(vec![part("nothing that kvtop has use for", Role::Muted)]);
+        sheet.rows.push(vec![part("nothing that kvtop reads", Role::Muted)]);
     }
     for line in lines {
         let pieces = broken(&text::clean(line)).into_iter();
