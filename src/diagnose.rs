@@ -6,12 +6,12 @@
 mod evidence;
 mod fix;
 mod hysteresis;
-mod knobs;
 mod measure;
 mod objectives;
 mod phrase;
 mod proof;
 mod rules;
+mod setting_names;
 mod sizes;
 mod thresholds;
 mod verdict;

@@ -3,14 +3,14 @@
 //! Owns the model, the mirror, the series and the journal, and brings them together. Live, replay,
 //! demo, checks and tests all run this one path.
 
-mod borrowers;
+mod config_map_dependents;
 mod explorer;
 mod foreign;
+mod frame_ring;
 mod incarnations;
 mod intake;
 mod journal;
 mod judge;
-mod kept;
 mod known;
 mod kv;
 mod lanes;

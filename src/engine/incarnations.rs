@@ -49,7 +49,7 @@ impl Learner<'_> {
                 record.is_old = false;
                 record.complete |= watched;
                 self.known.index.mirror.forget_rank(rank);
-                self.known.routing.lacks.forget(number);
+                self.known.routing.missing_parents.forget(number);
             }
         }
     }

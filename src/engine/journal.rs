@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::kept::Kept;
+use super::frame_ring::FrameRing;
 use crate::domain::{SourceName, Tier, Timestamp, WorkerId};
 use crate::frame::Frame;
 use crate::snapshot::{EventKind, EventRow, Gravity};
@@ -16,7 +16,7 @@ const FOLD_DEPTH: usize = 12;
 #[derive(Debug, Default)]
 pub(super) struct Journal {
     /// The frames behind the last entries.
-    pub(super) kept: Kept,
+    pub(super) frames: FrameRing,
     /// True where workers of several graph deployments are listened to: what is about one of them must
     /// not stand in an entry about another.
     pub(super) apart: bool,
@@ -182,7 +182,7 @@ impl Journal {
             orphan: head.orphan,
         });
         if let Some(frame) = frame {
-            self.kept.keep(self.next, frame);
+            self.frames.keep(self.next, frame);
         }
         self.next += 1;
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::EngineOptions;
-use super::borrowers::Borrowers;
+use super::config_map_dependents::ConfigMapDependents;
 use super::explorer::Explorer;
 use super::foreign::Foreign;
 use super::journal::Journal;
@@ -17,8 +17,9 @@ use super::warm_up::WarmUp;
 use crate::domain::{Plane, Timestamp, WorkerId, WorkerRank};
 use crate::mirror::{Mirror, Semantics};
 use crate::model::{
-    CachedTokens, Channels, Claims, Cluster, Decisions, KnownMaps, Lacks, Latencies, Loads,
-    Refused, RejectLog, Returns, Reuse, Router, Slots, Sources, Versions, WorkerRecord, Workers,
+    CachedTokens, Channels, Claims, Cluster, Decisions, KnownMaps, Latencies, Loads,
+    MissingParents, Refused, RejectLog, Reuse, ReuseWindow, Router, Slots, Sources, Versions,
+    WorkerRecord, Workers,
 };
 use crate::wire::Shape;
 
@@ -71,7 +72,7 @@ impl Knowledge {
 pub(super) struct Shown {
     pub(super) cluster: Cluster,
     pub(super) maps: KnownMaps,
-    pub(super) borrowers: Borrowers,
+    pub(super) config_map_dependents: ConfigMapDependents,
     pub(super) channels: Channels,
 }
 
@@ -160,7 +161,7 @@ pub(super) struct Routing {
     pub(super) cached_tokens: CachedTokens,
     pub(super) decisions: Decisions,
     pub(super) prefixes: Prefixes,
-    pub(super) lacks: Lacks,
+    pub(super) missing_parents: MissingParents,
 }
 
 /// The copy of the routers' index.
@@ -190,7 +191,7 @@ pub(super) struct Setup<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Prefixes {
     pub(super) reuse: Reuse,
-    pub(super) returns: Returns,
+    pub(super) reuse_window: ReuseWindow,
     /// Until then nobody needs to follow chains: routers were seen to find prefixes.
     pub(super) idle_until: Timestamp,
 }

@@ -263,12 +263,12 @@ fn follow_prefixes(
     }
     let rank = u32::try_from(index).unwrap_or(u32::MAX);
     let second = event.at.seconds();
-    let Routing { router, prefixes, lacks, .. } = routing;
+    let Routing { router, prefixes, missing_parents, .. } = routing;
     match &event.kind {
         KvKind::Stored { parent, blocks } => {
             let blocks = batch.blocks_of(blocks);
-            lacks.stored(rank, *parent, blocks, event.at);
-            let (sampled, returned) = prefixes.returns.stored(rank, blocks, second);
+            missing_parents.stored(rank, *parent, blocks, event.at);
+            let (sampled, returned) = prefixes.reuse_window.stored(rank, blocks, second);
             let landing = if event.at < idle_until {
                 Landing::default()
             } else {
@@ -279,12 +279,12 @@ fn follow_prefixes(
         }
         KvKind::Removed { hashes } => {
             let hashes = batch.removed_of(hashes);
-            lacks.removed(rank, hashes);
-            prefixes.returns.removed(rank, hashes, second);
+            missing_parents.removed(rank, hashes);
+            prefixes.reuse_window.removed(rank, hashes, second);
             Followed::default()
         }
         KvKind::Cleared { .. } => {
-            lacks.forget(rank);
+            missing_parents.forget(rank);
             Followed::default()
         }
     }

@@ -3,7 +3,7 @@
 mod cluster;
 mod engines;
 mod gauges;
-mod lacks;
+mod missing_parents;
 mod sizes;
 
 use std::sync::Arc;
@@ -400,7 +400,7 @@ impl Learner<'_> {
     }
 
     fn warning(&mut self, warning: &LogWarning, at: Timestamp, source: &SourceName) {
-        let lack = self.lack(warning, at);
+        let lack = self.missing_parent(warning, at);
         let missed = lack.is_some();
         let refusals = self.known.routing.router.warn(warning, lack, at);
         let counts = self.router_counts(at);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::buckets::Buckets;
 use super::decisions::Overlaps;
 use super::fractions::Fractions;
-use super::lacks::Lack;
+use super::missing_parents::MissingParent;
 use super::tally::{Refusals, RouterTally};
 use crate::domain::{GaugeName, LogWarning, Timestamp, WarningKind};
 
@@ -254,7 +254,12 @@ impl Router {
     /// Counts a warning said at `at`, and returns what it adds to the counts of the rank that it names. `lack`
     /// tells since when the parent which it misses is there, where the mirror holds that. Warnings of workers'
     /// own indexes add nothing.
-    pub fn warn(&mut self, warning: &LogWarning, lack: Option<Lack>, at: Timestamp) -> Refusals {
+    pub fn warn(
+        &mut self,
+        warning: &LogWarning,
+        lack: Option<MissingParent>,
+        at: Timestamp,
+    ) -> Refusals {
         let mut refusals = Refusals::default();
         let Some(pod) = self.pod(&warning.pod) else { return refusals };
         match warning.kind {
@@ -267,8 +272,8 @@ impl Router {
                 refusals.parent_unsaid = u64::from(blocks.is_none());
                 refusals.parent_full = u64::from(full);
                 refusals.parent_held = u64::from(full && lack.is_some());
-                refusals.parent_before = u64::from(full && lack == Some(Lack::Before));
-                refusals.parent_after = u64::from(full && lack == Some(Lack::After));
+                refusals.parent_before = u64::from(full && lack == Some(MissingParent::Before));
+                refusals.parent_after = u64::from(full && lack == Some(MissingParent::After));
             }
             WarningKind::RemoveMissing { .. } => {
                 pod.remove += 1;

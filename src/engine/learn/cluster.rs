@@ -160,7 +160,7 @@ impl Learner<'_> {
             let ranks = self.known.fleet.workers.ranks().iter().enumerate();
             for (index, _) in ranks.filter(|(_, record)| record.rank.worker == worker) {
                 self.known.record.meters.free(index);
-                self.known.routing.lacks.forget(u32::try_from(index).unwrap_or(u32::MAX));
+                self.known.routing.missing_parents.forget(u32::try_from(index).unwrap_or(u32::MAX));
             }
         }
         let who = self.known.fleet.workers.alias(worker);

@@ -6,7 +6,7 @@ use crate::domain::{
     KvKind, LogWarning, RouterStart, SequenceHash, Timestamp, WarningKind, WorkerRank,
 };
 use crate::engine::{Learner, Setup};
-use crate::model::{Lack, Stored, Watch};
+use crate::model::{MissingParent, Stored, Watch};
 
 impl Learner<'_> {
     pub(super) fn router_start(&mut self, start: &RouterStart, at: Timestamp) {
@@ -15,20 +15,24 @@ impl Learner<'_> {
         if !start.follows {
             pod.began = pod.began.max(Some(at));
             self.known.routing.router.fractions.clear();
-            self.known.routing.lacks.restarted(&start.pod);
+            self.known.routing.missing_parents.restarted(&start.pod);
         }
     }
 
     /// Forgets what `rank` stored.
     pub(in crate::engine) fn forget_stores(&mut self, rank: WorkerRank) {
         if let Some(index) = self.known.fleet.workers.index_of(rank) {
-            self.known.routing.lacks.forget(u32::try_from(index).unwrap_or(u32::MAX));
+            self.known.routing.missing_parents.forget(u32::try_from(index).unwrap_or(u32::MAX));
         }
     }
 
     /// Returns why a router misses a parent that the mirror holds, or is about to; none when the mirror
     /// does not.
-    pub(super) fn lack(&mut self, warning: &LogWarning, at: Timestamp) -> Option<Lack> {
+    pub(super) fn missing_parent(
+        &mut self,
+        warning: &LogWarning,
+        at: Timestamp,
+    ) -> Option<MissingParent> {
         let WarningKind::ParentMissing { parent: Some(parent), blocks } = warning.kind else {
             return None;
         };
@@ -39,11 +43,17 @@ impl Learner<'_> {
             return None;
         }
         let Some(index) = self.known.fleet.workers.index_of(rank) else {
-            return Some(Lack::Unsure);
+            return Some(MissingParent::Unsure);
         };
         let watch = self.known.setup().router_watch(&warning.pod);
         let lacking = (u32::try_from(index).unwrap_or(u32::MAX), parent);
-        Some(self.known.routing.lacks.lack(&warning.pod, lacking, pending, watch, at))
+        Some(self.known.routing.missing_parents.missing_parent(
+            &warning.pod,
+            lacking,
+            pending,
+            watch,
+            at,
+        ))
     }
 
     /// Returns the last store of `block` among events that wait to be applied, under blocks that are held.

@@ -25,12 +25,12 @@ pub(super) struct KeptFrame {
 
 /// Frames by the number of the entry that they made.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct FrameRing {
     frames: VecDeque<(u64, KeptFrame)>,
     bytes: usize,
 }
 
-impl Kept {
+impl FrameRing {
     /// Keeps what entry `number` was made from. The oldest frames make room.
     pub(super) fn keep(&mut self, number: u64, frame: &Frame) {
         // A copy of its own, so that no buffer of a connection is held on to.
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn the_oldest_make_room_and_the_longest_are_cut() {
-        let mut kept = Kept::default();
+        let mut kept = FrameRing::default();
         let frame = |size: usize| Frame::new(Timestamp(1), Origin::nats("a"), vec![b'x'; size]);
         for number in 0..100 {
             kept.keep(number, &frame(100_000));

@@ -20,7 +20,7 @@ const MARGIN: Duration = Duration::from_secs(1);
 
 /// When a block was stored that a router lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lack {
+pub enum MissingParent {
     /// Before the router started: it lacks history.
     Before,
     /// While the router followed: its event got lost on the way to it.
@@ -49,16 +49,16 @@ pub struct Stored {
 
 /// Follows when blocks were stored, and what routers refused.
 #[derive(Debug, Default)]
-pub struct Lacks {
+pub struct MissingParents {
     /// Hashes with one of these bits are not followed.
     mask: u64,
     stored: FastMap<(u32, SequenceHash), Stored>,
-    missed: HashMap<(Arc<str>, u32, SequenceHash), Lack>,
+    missed: HashMap<(Arc<str>, u32, SequenceHash), MissingParent>,
     /// Refusals from before are forgotten.
     forgot: Option<Timestamp>,
 }
 
-impl Lacks {
+impl MissingParents {
     /// Notes that the rank numbered `rank` stored `blocks` under `parent` at `at`.
     pub fn stored(
         &mut self,
@@ -104,19 +104,19 @@ impl Lacks {
 
     /// Tells why the router in `pod`, which runs since `watch`, lacks `parent` of the rank numbered `rank`,
     /// at `at`. `pending` is its last store, where that is not noted yet.
-    pub fn lack(
+    pub fn missing_parent(
         &mut self,
         pod: &Arc<str>,
         (rank, parent): (u32, SequenceHash),
         pending: Option<Stored>,
         watch: Watch,
         at: Timestamp,
-    ) -> Lack {
+    ) -> MissingParent {
         let stored = pending.or_else(|| self.stored.get(&(rank, parent)).copied());
         let key = (Arc::clone(pod), rank, parent);
         let lack = match stored {
             Some(stored) => self.judged(pod, rank, stored, watch),
-            None => self.missed.get(&key).copied().unwrap_or(Lack::Unsure),
+            None => self.missed.get(&key).copied().unwrap_or(MissingParent::Unsure),
         };
         if self.missed.len() >= MISSED_LIMIT {
             self.missed.clear();
@@ -126,18 +126,18 @@ impl Lacks {
         lack
     }
 
-    fn judged(&self, pod: &Arc<str>, rank: u32, stored: Stored, watch: Watch) -> Lack {
+    fn judged(&self, pod: &Arc<str>, rank: u32, stored: Stored, watch: Watch) -> MissingParent {
         let above = stored.parent.and_then(|it| self.missed.get(&(Arc::clone(pod), rank, it)));
         if watch.began.is_some_and(|began| stored.at.after(MARGIN) <= began) {
-            return Lack::Before;
+            return MissingParent::Before;
         }
         if let Some(above) = above {
             return *above;
         }
         let since = watch.follows.map(|follows| follows.max(self.forgot.unwrap_or_default()));
         match since {
-            Some(since) if stored.at >= since.after(MARGIN) => Lack::After,
-            _ => Lack::Unsure,
+            Some(since) if stored.at >= since.after(MARGIN) => MissingParent::After,
+            _ => MissingParent::Unsure,
         }
     }
 }
@@ -164,48 +164,50 @@ mod tests {
     #[test]
     fn a_block_is_judged_by_the_first_of_its_chain_that_is_missing() {
         let pod: Arc<str> = "frontend".into();
-        let mut lacks = Lacks::default();
+        let mut parents = MissingParents::default();
         let hash = SequenceHash;
-        lacks.stored(0, None, &[block(1)], at(10));
-        lacks.stored(0, Some(hash(1)), &[block(2), block(3)], at(30));
-        lacks.stored(0, Some(hash(3)), &[block(4)], at(31));
-        lacks.stored(0, None, &[block(5)], at(30));
-        lacks.stored(0, Some(hash(5)), &[block(6)], at(31));
-        lacks.stored(0, None, &[block(7)], at(21));
-        let mut lack = |rank, parent| lacks.lack(&pod, (rank, hash(parent)), None, WATCH, at(40));
+        parents.stored(0, None, &[block(1)], at(10));
+        parents.stored(0, Some(hash(1)), &[block(2), block(3)], at(30));
+        parents.stored(0, Some(hash(3)), &[block(4)], at(31));
+        parents.stored(0, None, &[block(5)], at(30));
+        parents.stored(0, Some(hash(5)), &[block(6)], at(31));
+        parents.stored(0, None, &[block(7)], at(21));
+        let mut lack =
+            |rank, parent| parents.missing_parent(&pod, (rank, hash(parent)), None, WATCH, at(40));
 
-        assert_eq!(lack(0, 1), Lack::Before);
-        assert_eq!(lack(0, 3), Lack::Before, "stored later, but refused for want of 1");
-        assert_eq!(lack(0, 4), Lack::Before, "below that");
-        assert_eq!(lack(0, 5), Lack::After);
-        assert_eq!(lack(0, 6), Lack::After, "below 5");
-        assert_eq!(lack(0, 7), Lack::Unsure, "while it started");
-        assert_eq!(lack(1, 1), Lack::Unsure, "of another rank");
+        assert_eq!(lack(0, 1), MissingParent::Before);
+        assert_eq!(lack(0, 3), MissingParent::Before, "stored later, but refused for want of 1");
+        assert_eq!(lack(0, 4), MissingParent::Before, "below that");
+        assert_eq!(lack(0, 5), MissingParent::After);
+        assert_eq!(lack(0, 6), MissingParent::After, "below 5");
+        assert_eq!(lack(0, 7), MissingParent::Unsure, "while it started");
+        assert_eq!(lack(1, 1), MissingParent::Unsure, "of another rank");
     }
 
     #[test]
     fn nothing_is_told_of_a_router_whose_time_is_not_known() {
         let pod: Arc<str> = "frontend".into();
-        let mut lacks = Lacks::default();
-        lacks.stored(0, None, &[block(1)], at(10));
-        let mut lack = |watch| lacks.lack(&pod, (0, SequenceHash(1)), None, watch, at(40));
+        let mut parents = MissingParents::default();
+        parents.stored(0, None, &[block(1)], at(10));
+        let mut lack =
+            |watch| parents.missing_parent(&pod, (0, SequenceHash(1)), None, watch, at(40));
 
-        assert_eq!(lack(Watch::default()), Lack::Unsure);
-        assert_eq!(lack(Watch { began: None, follows: Some(at(30)) }), Lack::Unsure);
-        assert_eq!(lack(Watch { began: None, follows: Some(at(5)) }), Lack::After);
+        assert_eq!(lack(Watch::default()), MissingParent::Unsure);
+        assert_eq!(lack(Watch { began: None, follows: Some(at(30)) }), MissingParent::Unsure);
+        assert_eq!(lack(Watch { began: None, follows: Some(at(5)) }), MissingParent::After);
     }
 
     #[test]
     fn what_is_followed_is_bounded_and_a_sample_remains() {
-        let mut lacks = Lacks::default();
+        let mut parents = MissingParents::default();
         for number in 0..3 * STORED_LIMIT as u64 {
-            lacks.stored(0, None, &[block(number)], at(1));
+            parents.stored(0, None, &[block(number)], at(1));
         }
-        let left = lacks.stored.len();
+        let left = parents.stored.len();
 
         assert!((STORED_LIMIT / 4..=STORED_LIMIT).contains(&left), "{left}");
         let all: Vec<SequenceHash> = (0..3 * STORED_LIMIT as u64).map(SequenceHash).collect();
-        lacks.removed(0, &all);
-        assert!(lacks.stored.is_empty());
+        parents.removed(0, &all);
+        assert!(parents.stored.is_empty());
     }
 }

@@ -13,11 +13,11 @@ const SPAN: u64 = 600;
 
 /// Remembers a sample of removed blocks.
 #[derive(Debug, Default)]
-pub struct Returns {
+pub struct ReuseWindow {
     removed: FastMap<(u32, SequenceHash), u64>,
 }
 
-impl Returns {
+impl ReuseWindow {
     /// Notes blocks that the rank numbered `rank` removed in `second`.
     pub fn removed(&mut self, rank: u32, hashes: &[SequenceHash], second: u64) {
         for hash in hashes.iter().filter(|hash| hash.0 & SAMPLE_MASK == 0) {
@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn a_block_returns_once_for_each_removal() {
         let block = Block { sequence: SequenceHash(0x100), tokens: TokensHash(1) };
-        let mut returns = Returns::default();
+        let mut returns = ReuseWindow::default();
 
         assert_eq!(returns.stored(0, &[block], 1), (1, 0));
         returns.removed(0, &[block.sequence], 2);

@@ -25,7 +25,7 @@ enum Kind {
 type Life = (Option<Arc<str>>, Option<Timestamp>);
 
 #[derive(Debug)]
-struct Borrower {
+struct Dependent {
     frame: Frame,
     from: BTreeSet<Arc<str>>,
     /// Of a pod that runs: what it was started with stays.
@@ -36,8 +36,8 @@ struct Borrower {
 
 /// Those of which frames are kept.
 #[derive(Debug, Default)]
-pub(super) struct Borrowers {
-    kept: BTreeMap<(Kind, Arc<str>), Borrower>,
+pub(super) struct ConfigMapDependents {
+    kept: BTreeMap<(Kind, Arc<str>), Dependent>,
     bytes: usize,
 }
 
@@ -49,7 +49,7 @@ impl Learner<'_> {
         };
         let decoded =
             wire::decode_with(frame, self.known.shown.maps.all(), &mut self.pending.facts);
-        match self.known.shown.borrowers.note(
+        match self.known.shown.config_map_dependents.note(
             frame,
             &self.pending.facts.other,
             self.known.shown.maps.all(),
@@ -67,7 +67,8 @@ impl Learner<'_> {
         if !self.known.shown.maps.set(map) {
             return;
         }
-        for (frame, seen) in self.known.shown.borrowers.lend(&map.name, self.known.shown.maps.all())
+        for (frame, seen) in
+            self.known.shown.config_map_dependents.lend(&map.name, self.known.shown.maps.all())
         {
             let mut facts = Facts::default();
             // What could not be read was counted when it came.
@@ -80,7 +81,7 @@ impl Learner<'_> {
     }
 }
 
-impl Borrowers {
+impl ConfigMapDependents {
     /// Keeps `frame` when its object takes variables from `ConfigMap`s. Returns what these set when it
     /// was started, where that is not what they set now.
     fn note(&mut self, frame: &Frame, facts: &[Fact], maps: &ConfigMaps) -> Option<ConfigMaps> {
@@ -133,7 +134,7 @@ impl Borrowers {
         let again = differs.then(|| seen.clone());
         if self.bytes + frame.len() <= BYTE_LIMIT {
             self.bytes += frame.len();
-            self.kept.insert(key, Borrower { frame: frame.clone(), from, life, seen });
+            self.kept.insert(key, Dependent { frame: frame.clone(), from, life, seen });
         }
         again
     }
