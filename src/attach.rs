@@ -44,7 +44,7 @@ pub struct Seen<'a> {
     pub pods: Vec<&'a Pod>,
     /// Its graph deployments.
     pub graphs: Vec<&'a Graph>,
-    /// Where things are published, with the records that say so.
+    /// Addresses of publishers, with the records that name them.
     pub channels: Vec<(&'a Advertised, &'a Channel)>,
 }
 
@@ -110,7 +110,7 @@ pub struct ScrapeTarget {
 pub struct EtcdTarget {
     /// Its addresses, separated by commas, without credentials.
     pub endpoints: Arc<str>,
-    /// Where they were read, for people.
+    /// The place they were read from, for people.
     pub from: String,
 }
 
@@ -121,9 +121,9 @@ pub struct Wanted {
     pub dgd: Option<String>,
     /// Every graph deployment of the namespace, to choose from.
     pub candidates: Vec<String>,
-    /// Where events may be heard.
+    /// Addresses at which events can be received.
     pub nats: Option<NatsTarget>,
-    /// Where discovery records are in etcd, and who says so.
+    /// The etcd server with the discovery records, and the source of its address.
     pub etcd: Option<EtcdTarget>,
     /// Publishers of events over ZMQ.
     pub zmq: Vec<ZmqTarget>,

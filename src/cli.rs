@@ -28,7 +28,7 @@ pub struct Cli {
     /// The command; none opens the live screen.
     #[command(subcommand)]
     pub command: Option<Command>,
-    /// Where kvtop reads from.
+    /// The origin of everything that kvtop shows.
     #[command(flatten)]
     pub source: SourceArgs,
     /// Appearance of the screen.

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use file::{Given, Known, Problem};
 use setting::{CONTEXT, DGD, NAMESPACE, NATS_CONTEXT, NATS_URL, SETTINGS, Setting};
 
-/// Who said what a setting is.
+/// The origin of a setting's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// Nobody, so the default holds.
@@ -42,7 +42,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Why the settings cannot be used.
+/// An error in the settings.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file has mistakes.

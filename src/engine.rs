@@ -38,7 +38,7 @@ use crate::snapshot::{Answer, Ask, Snapshot, ViewQuery};
 /// Steps of deferred work of the mirror for each burst.
 const MIRROR_BUDGET: usize = 4096;
 
-/// What an engine is told at its start.
+/// Settings of an engine.
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
     /// A name for what is looked at: namespace, file or scenario.
@@ -55,9 +55,9 @@ pub struct EngineOptions {
     pub dynamo_namespace: Option<String>,
     /// Memory limit of the index copy, in bytes.
     pub memory_limit: usize,
-    /// Where rules draw their lines.
+    /// Limits that rules judge by.
     pub thresholds: Thresholds,
-    /// What users want of latencies.
+    /// Objectives for latencies.
     pub objectives: Objectives,
     /// True when there is nothing but logs, so that nobody misses KV events.
     pub logs_only: bool,

@@ -12,7 +12,7 @@ pub enum Exit {
     Failed,
     /// A word of the command line that is not known.
     Usage,
-    /// What `kvtop check` found, as monitoring systems read it: 0 good, 1 warning, 2 critical, 3 unknown;
+    /// The verdict of `kvtop check`, as monitoring systems read it: 0 good, 1 warning, 2 critical, 3 unknown;
     /// what `kvtop lint` found: 0, 1, 3.
     Check(u8),
     /// Ended by a signal: 128 and its number.

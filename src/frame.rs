@@ -12,11 +12,11 @@ use crate::domain::{SourceName, Timestamp};
 /// Raw input with its origin and the time of its arrival.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// When it arrived at kvtop, or at whoever recorded it.
+    /// Its arrival at kvtop, or at the recorder.
     pub at: Timestamp,
-    /// When it happened, when the origin says so: stream, kubelet or log time.
+    /// The time it happened, if the origin says so: stream, kubelet or log time.
     pub time: Option<Timestamp>,
-    /// Where it came from.
+    /// Its origin.
     pub origin: Origin,
     /// The body.
     pub body: Body,
@@ -89,7 +89,7 @@ pub enum Body {
     Parts(Vec<Bytes>),
 }
 
-/// Where a frame came from. One variant for each row of the table in docs/RECORDING.md.
+/// The origin of a frame. One variant for each row of the table in docs/RECORDING.md.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A message of a NATS core subscription.
@@ -192,7 +192,7 @@ impl Origin {
     }
 }
 
-/// What happened to a Kubernetes object.
+/// The change of a Kubernetes object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KubeChange {
     /// It was there.

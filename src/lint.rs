@@ -64,7 +64,7 @@ pub struct Edit {
     change: edit::Change,
 }
 
-/// What is wrong with a manifest.
+/// A fault in a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flaw {
     /// Its id: that of the finding which it becomes once deployed, or one of [`CHECKS`].
@@ -73,15 +73,15 @@ pub struct Flaw {
     pub name: &'static str,
     /// Its severity.
     pub severity: Severity,
-    /// How sure it is: less than a configuration that says it where a part was not given.
+    /// Its grade: less than a configuration that says it where a part was not given.
     pub grade: Grade,
     /// The deployment.
     pub deployment: String,
     /// The component.
     pub component: String,
-    /// What is wrong, in one sentence.
+    /// The fault in one sentence.
     pub summary: String,
-    /// What it does to requests.
+    /// Its effect on requests.
     pub effect: String,
     /// In which versions of Dynamo it means what.
     pub versions: String,
@@ -89,33 +89,33 @@ pub struct Flaw {
     pub dynamo: Option<String>,
     /// The template that Helm rendered it from.
     pub template: Option<String>,
-    /// Where it stands; the first is the one to go to.
+    /// Its places; the first is the one to go to.
     pub spots: Vec<Spot>,
-    /// What mends it, in one sentence.
+    /// The fix in one sentence.
     pub fix: String,
     /// The same as YAML; several when several parts change.
     pub edits: Vec<Edit>,
 }
 
-/// What could not be judged.
+/// Parts that could not be judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unjudged {
     /// The deployment.
     pub deployment: String,
     /// The finding that may or may not be there.
     pub id: &'static str,
-    /// What is missing to tell.
+    /// The missing information.
     pub missing: String,
 }
 
 /// The result of a search.
 #[derive(Clone, Debug, Default)]
 pub struct Verdicts {
-    /// What is wrong, the gravest first.
+    /// Faults, the gravest first.
     pub flaws: Vec<Flaw>,
-    /// What could not be judged.
+    /// Parts that could not be judged.
     pub unjudged: Vec<Unjudged>,
-    /// What could not be read, with the name of its file.
+    /// Documents that could not be read, with the names of their files.
     pub unreadable: Vec<(Arc<str>, Unreadable)>,
     /// Documents that were read.
     pub documents: usize,

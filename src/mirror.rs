@@ -71,7 +71,7 @@ pub struct RankCounts {
     pub held: [u64; TIERS],
 }
 
-/// What all ranks have together, in the device tier unless said.
+/// Blocks of all ranks together, in the device tier unless said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Blocks that the router counts, once per rank.

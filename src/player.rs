@@ -292,7 +292,7 @@ struct Bounds {
     start: Timestamp,
     /// Of the last one.
     end: Timestamp,
-    /// When the first message of NATS or ZMQ happened, which graphs begin with. A stream has a past.
+    /// Time of the first message of NATS or ZMQ, with which graphs begin. A stream has a past.
     told_from: Timestamp,
 }
 

@@ -17,7 +17,7 @@ pub use writer::RecordWriter;
 /// The major version of the format that this build reads and writes.
 pub const FORMAT_VERSION: u64 = 1;
 
-/// Why a recording could not be read or written.
+/// An error that keeps a recording from being read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The file could not be opened.

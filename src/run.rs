@@ -140,7 +140,7 @@ pub enum RunError {
     Template {
         /// The template.
         template: String,
-        /// What is wrong with it.
+        /// The fault in it.
         why: BadPath,
     },
     /// An unknown command.

@@ -51,10 +51,10 @@ use self::workload::{Chat, Turn};
 use crate::domain::{Timestamp, WorkerRank};
 use crate::frame::Frame;
 
-/// How often metrics are scraped.
+/// The interval of scrapes.
 const SCRAPE_EVERY: Duration = Duration::from_secs(5);
 
-/// What is going to happen.
+/// The steps of a scenario.
 #[derive(Clone, Debug)]
 enum Event {
     /// The cluster starts.
@@ -85,7 +85,7 @@ struct Frontend {
     counts: FrontendCounts,
 }
 
-/// What can be changed of a cluster that runs.
+/// The settings of a running cluster that can be changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Steering {
     /// Conversations at once.
@@ -96,7 +96,7 @@ pub struct Steering {
     pub workers: usize,
 }
 
-/// What one rank and the router's index hold, for tests to compare with.
+/// The contents of one rank and of the router's index, for tests to compare with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Truth {
     /// The rank.
@@ -118,19 +118,19 @@ pub struct Simulation {
     router: Router,
     frontend: Frontend,
     workers: Vec<Worker>,
-    /// How often each worker was rolled.
+    /// The restarts of each worker.
     rolls: Vec<usize>,
-    /// How workers are set up that start now.
+    /// The setup of workers that start now.
     desired: Vec<WorkerConfig>,
-    /// How often the graph deployment was written.
+    /// The writes of the graph deployment.
     generation: u64,
-    /// How often the frontend was restarted.
+    /// The restarts of the frontend.
     frontends: usize,
     requests: BTreeMap<u64, Request>,
     next_request: u64,
     clients: Clients,
     chance: Rng,
-    /// How many steps of the scenario were taken.
+    /// The steps of the scenario so far.
     steps_taken: usize,
     /// True when it is a measurement: no frames are made, and answers are kept.
     measured: bool,

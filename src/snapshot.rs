@@ -55,13 +55,13 @@ use crate::domain::{SourceName, SourceState, Timestamp};
 pub struct Snapshot {
     /// The moment: the clock when live, the position when replaying.
     pub at: Timestamp,
-    /// When the first frame arrived; `at` when there is none yet.
+    /// Arrival of the first frame; `at` when there is none yet.
     pub since: Timestamp,
-    /// When the newest frame arrived that is no source's note on itself; none so far.
+    /// Arrival of the newest frame that is no source's note; none so far.
     pub newest: Option<Timestamp>,
     /// Number of frames taken in.
     pub frames: u64,
-    /// Where the frames come from.
+    /// The origin of the frames.
     pub feed: Feed,
     /// The inspected deployment.
     pub deployment: Deployment,
@@ -105,7 +105,7 @@ pub struct Snapshot {
     pub past: Arc<[FindingRow]>,
     /// Every check with its verdict, by id.
     pub checks: Vec<CheckRow>,
-    /// How often each finding was raised since kvtop attached, by id.
+    /// The times each finding was raised since kvtop attached, by id.
     pub raises: BTreeMap<&'static str, u64>,
     /// The amount of data behind the verdict.
     pub coverage: Coverage,

@@ -39,7 +39,7 @@ pub use pace::Pace;
 /// (PERFORMANCE G6), short enough to bound memory.
 pub const FRAME_BUFFER: usize = 16_384;
 
-/// How often a source that paces itself looks for room: half of the channel is drained in about that
+/// The interval at which a source that paces itself looks for room: half of the channel is drained in about that
 /// time at a million frames a second.
 const ROOM_POLL: Duration = Duration::from_millis(5);
 
@@ -54,7 +54,7 @@ pub enum Offer {
     Unheard,
 }
 
-/// Where a source puts its frames. Never waits.
+/// Takes the frames of a source. Never waits.
 #[derive(Clone, Debug)]
 pub struct Emitter {
     frames: mpsc::Sender<Frame>,

@@ -96,7 +96,7 @@ impl Shape {
     }
 }
 
-/// Why a frame could not be read.
+/// The reason why a frame could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct Reject {

@@ -52,7 +52,7 @@ complete -c kvtop -n "__fish_kvtop_needs_command" -l dynamo-namespace -d 'Dynamo
 complete -c kvtop -n "__fish_kvtop_needs_command" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l config -d 'Config file to use instead of the default one' -r -F
 complete -c kvtop -n "__fish_kvtop_needs_command" -l theme -d 'Theme; `terminal` uses your terminal\'s colours, `auto` picks light or dark from the terminal background' -r
-complete -c kvtop -n "__fish_kvtop_needs_command" -l color -d 'When to use colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
+complete -c kvtop -n "__fish_kvtop_needs_command" -l color -d 'Use of colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c kvtop -n "__fish_kvtop_needs_command" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
@@ -89,7 +89,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l seed -d 'Seed of th
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l config -d 'Config file to use instead of the default one' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l theme -d 'Theme; `terminal` uses your terminal\'s colours, `auto` picks light or dark from the terminal background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l color -d 'When to use colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
+complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l color -d 'Use of colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
@@ -104,7 +104,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l at -d 'Start posi
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l config -d 'Config file to use instead of the default one' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l theme -d 'Theme; `terminal` uses your terminal\'s colours, `auto` picks light or dark from the terminal background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l color -d 'When to use colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
+complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l color -d 'Use of colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
@@ -114,7 +114,7 @@ false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l paused -d 'Start paused'
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -s o -l output -d 'Output file; compressed if its name ends in .zst' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l for -d 'How long to record [default: until interrupted]' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l for -d 'Recording time [default: until interrupted]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l note -d 'Note stored in the recording, for its readers' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered. May be repeated for the fleet view, `check` and `export`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l context -d 'Kubernetes context to use' -r
@@ -144,7 +144,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l dynamo-namespace 
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l config -d 'Config file to use instead of the default one' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l theme -d 'Theme; `terminal` uses your terminal\'s colours, `auto` picks light or dark from the terminal background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l color -d 'When to use colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l color -d 'Use of colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
@@ -169,8 +169,8 @@ jsonpath=\t'Values that a template selects, as in kubectl, such as jsonpath={.kv
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l replay -d 'Use the state at the end of this recording instead of a live deployment' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l demo -d 'Use a simulated deployment; `--for` is simulated time' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l seed -d 'Seed of the simulation' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l for -d 'How long to listen after reading history' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l wait -d 'How long to wait for history and for sources to answer [default: 30s]. If history is still incomplete, the output reports it and the exit code is 3' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l for -d 'Time to listen after reading history' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l wait -d 'Longest wait for history and for sources to answer [default: 30s]. If history is still incomplete, the output reports it and the exit code is 3' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l view -d 'View to draw in svg, html and text' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l size -d 'Columns x rows of svg, html and text' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered. May be repeated for the fleet view, `check` and `export`' -r
@@ -201,7 +201,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l dynamo-namespac
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l config -d 'Config file to use instead of the default one' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l theme -d 'Theme; `terminal` uses your terminal\'s colours, `auto` picks light or dark from the terminal background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l color -d 'When to use colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l color -d 'Use of colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
@@ -213,7 +213,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l deep -d 'Also l
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l interval -d 'Time between lines' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l wait -d 'How long the first line waits for history [default: 30s]' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l wait -d 'Longest wait for history before the first line [default: 30s]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l count -d 'Number of lines to print [default: until interrupted]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l replay -d 'Read this recording, as fast as possible, instead of a live deployment' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered. May be repeated for the fleet view, `check` and `export`' -r
@@ -244,7 +244,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l dynamo-namespace -d
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l config -d 'Config file to use instead of the default one' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l theme -d 'Theme; `terminal` uses your terminal\'s colours, `auto` picks light or dark from the terminal background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l color -d 'When to use colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l color -d 'Use of colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
@@ -263,7 +263,7 @@ json\t'JSON as described in docs/reference/json.md'
 yaml\t'The same as YAML'
 jsonpath=\t'Values that a template selects, as in kubectl, such as jsonpath={.kvtop}'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l replay -d 'Check this recording instead of a live deployment' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l for -d 'How long to listen after reading history' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l for -d 'Time to listen after reading history' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l wait -d 'Wait up to this time until everything is healthy, for example after a fix. Also the limit for reading history [default: 30s]. If history is still incomplete, the output reports it and the exit code is 3' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered. May be repeated for the fleet view, `check` and `export`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l context -d 'Kubernetes context to use' -r
@@ -293,7 +293,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l dynamo-namespace -
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l config -d 'Config file to use instead of the default one' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l theme -d 'Theme; `terminal` uses your terminal\'s colours, `auto` picks light or dark from the terminal background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l color -d 'When to use colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l color -d 'Use of colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
@@ -344,7 +344,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l dynamo-namespace 
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l config -d 'Config file to use instead of the default one' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l theme -d 'Theme; `terminal` uses your terminal\'s colours, `auto` picks light or dark from the terminal background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l color -d 'When to use colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l color -d 'Use of colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
@@ -356,7 +356,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l deep -d 'Also lis
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -s o -l output -d 'Output file; its name must end in .tar.zst' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l for -d 'How long to listen after reading history' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l for -d 'Time to listen after reading history' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l replay -d 'Bundle this recording instead of listening to a live deployment' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered. May be repeated for the fleet view, `check` and `export`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l context -d 'Kubernetes context to use' -r
@@ -386,7 +386,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l dynamo-namespace 
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l config -d 'Config file to use instead of the default one' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l theme -d 'Theme; `terminal` uses your terminal\'s colours, `auto` picks light or dark from the terminal background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l color -d 'When to use colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l color -d 'Use of colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
@@ -441,7 +441,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l dynamo-namespace 
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l config -d 'Config file to use instead of the default one' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l theme -d 'Theme; `terminal` uses your terminal\'s colours, `auto` picks light or dark from the terminal background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l color -d 'When to use colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l color -d 'Use of colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
@@ -474,7 +474,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -f -a "check" -d 'Check contrast, and the distance between state colours for every kind of colour vision; exit code 1 if a theme fails'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l color -d 'When to use colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l color -d 'Use of colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -511,7 +511,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subc
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l config -d 'Config file to use instead of the default one' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l theme -d 'Theme; `terminal` uses your terminal\'s colours, `auto` picks light or dark from the terminal background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l color -d 'When to use colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l color -d 'Use of colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
@@ -530,7 +530,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subc
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l config -d 'Config file to use instead of the default one' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l theme -d 'Theme; `terminal` uses your terminal\'s colours, `auto` picks light or dark from the terminal background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l color -d 'When to use colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l color -d 'Use of colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'

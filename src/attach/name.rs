@@ -1,4 +1,4 @@
-//! Where a deployment is that was given by name: in which Kubernetes namespaces, and which part of each.
+//! Looks up a deployment by name: its Kubernetes namespaces, and the part of each that belongs to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Which NATS to listen to, by what the pods were told.
+//! Picks the NATS server from the settings of pods.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub enum Login {
     Password {
         /// The user; none when it is not known.
         user: Option<NatsUser>,
-        /// Where the password is.
+        /// The place of the password.
         password: SecretRef,
     },
     /// A token.
@@ -33,7 +33,7 @@ pub enum Login {
 pub enum NatsUser {
     /// Its name.
     Named(Arc<str>),
-    /// Where its name is.
+    /// The place of its name.
     In(SecretRef),
 }
 
@@ -53,7 +53,7 @@ pub struct NatsTarget {
     /// Dynamo's namespaces of the chosen pods: what subjects and streams are named after. Workers
     /// have one of their own for each rollout from 1.0 on.
     pub dynamo_namespaces: Vec<Arc<str>>,
-    /// Where it was read, for people.
+    /// The place it was read from, for people.
     pub from: String,
 }
 

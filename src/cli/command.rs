@@ -58,7 +58,7 @@ pub struct RecordArgs {
     /// Output file; compressed if its name ends in .zst
     #[arg(short, long, value_name = "FILE", value_parser = file)]
     pub output: PathBuf,
-    /// How long to record [default: until interrupted]
+    /// Recording time [default: until interrupted]
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     pub length: Option<Duration>,
     /// Note stored in the recording, for its readers
@@ -72,7 +72,7 @@ pub struct BundleArgs {
     /// Output file; its name must end in .tar.zst
     #[arg(short, long, value_name = "FILE", value_parser = file)]
     pub output: PathBuf,
-    /// How long to listen after reading history
+    /// Time to listen after reading history
     #[arg(long = "for", value_name = "TIME", default_value = "30s", value_parser = duration)]
     pub length: Duration,
     /// Bundle this recording instead of listening to a live deployment
@@ -96,10 +96,10 @@ pub struct SnapshotArgs {
     /// Seed of the simulation
     #[arg(long, default_value_t = 1, requires = "demo")]
     pub seed: u64,
-    /// How long to listen after reading history
+    /// Time to listen after reading history
     #[arg(long = "for", value_name = "TIME", default_value = "5s", value_parser = duration)]
     pub length: Duration,
-    /// How long to wait for history and for sources to answer [default: 30s]. If history is still incomplete,
+    /// Longest wait for history and for sources to answer [default: 30s]. If history is still incomplete,
     /// the output reports it and the exit code is 3
     #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with_all = ["replay", "demo"])]
     pub wait: Option<Duration>,
@@ -151,7 +151,7 @@ pub struct StatArgs {
     /// Time between lines
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
     pub interval: Duration,
-    /// How long the first line waits for history [default: 30s]
+    /// Longest wait for history before the first line [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "replay")]
     pub wait: Option<Duration>,
     /// Number of lines to print [default: until interrupted]
@@ -172,7 +172,7 @@ pub struct CheckArgs {
     /// Check this recording instead of a live deployment
     #[arg(long, value_name = "FILE")]
     pub replay: Option<PathBuf>,
-    /// How long to listen after reading history
+    /// Time to listen after reading history
     #[arg(
         long = "for",
         value_name = "TIME",
@@ -333,7 +333,7 @@ pub enum DeployPart {
     DashboardWorker,
 }
 
-/// How Prometheus finds the exporter.
+/// The object by which Prometheus finds the exporter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum MonitorKind {
     /// `PodMonitor`

@@ -186,7 +186,7 @@ pub struct ScreenArgs {
     /// Theme; `terminal` uses your terminal's colours, `auto` picks light or dark from the terminal background
     #[arg(help_heading = "Screen", long, global = true, value_name = "NAME")]
     pub theme: Option<String>,
-    /// When to use colours
+    /// Use of colours
     #[arg(help_heading = "Screen", long, global = true, value_name = "WHEN", value_enum)]
     pub color: Option<ColorChoice>,
     /// Characters to draw with [default: depends on the locale]
@@ -198,7 +198,7 @@ pub struct ScreenArgs {
     pub bell: Option<bool>,
 }
 
-/// When to use colours.
+/// Use of colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ColorChoice {
     /// If the terminal supports them, unless `NO_COLOR` is set
@@ -209,7 +209,7 @@ pub enum ColorChoice {
     Never,
 }
 
-/// Which characters to draw with.
+/// The characters to draw with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum GlyphChoice {
     /// Boxes, dots and blocks

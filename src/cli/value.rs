@@ -36,7 +36,7 @@ pub fn place(text: &str) -> Result<String, String> {
         .to_owned())
 }
 
-/// Where an HTTP server is.
+/// The address of an HTTP server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     /// Its host, without brackets.

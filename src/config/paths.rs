@@ -1,4 +1,4 @@
-//! Where the user's files are, by the rules of XDG.
+//! Paths of the user's files, by the rules of XDG.
 
 use std::path::PathBuf;
 

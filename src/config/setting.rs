@@ -78,7 +78,7 @@ pub const THEME_LIGHT: &Setting = &Setting {
     about: "Theme that `theme = \"auto\"` uses on a light background",
 };
 
-/// When to use colours.
+/// Use of colours.
 pub const COLOR: &Setting = &Setting {
     name: "color",
     kind: Kind::Choice(&["auto", "always", "never"]),
@@ -88,7 +88,7 @@ pub const COLOR: &Setting = &Setting {
     about: "When to use colours; `auto` means if the terminal supports them, unless `NO_COLOR` is set",
 };
 
-/// Which characters to draw with.
+/// The characters to draw with.
 pub const GLYPHS: &Setting = &Setting {
     name: "glyphs",
     kind: Kind::Choice(&["auto", "unicode", "ascii"]),

@@ -30,13 +30,13 @@ pub struct Evidence {
     pub at: Timestamp,
     /// From when on things are counted.
     pub since: Timestamp,
-    /// When the first frame arrived.
+    /// Arrival of the first frame.
     pub attached: Timestamp,
-    /// When the last thing happened that is counted: a KV event, a request, a warning.
+    /// Time of the last thing that is counted: a KV event, a request, a warning.
     pub active: Option<Timestamp>,
     /// From when on every KV event was seen, live or in history; none while no source of them delivers.
     pub listens: Option<Timestamp>,
-    /// Why it is too early to judge: history is being read, or a source has yet to say what is there.
+    /// The reason why it is too early to judge: history is being read, or a source has yet to say what is there.
     pub reading: Option<String>,
     /// The thresholds of rules.
     pub thresholds: Thresholds,
@@ -105,7 +105,7 @@ pub struct Member {
     pub name: String,
     /// The releases that it may run.
     pub releases: Releases,
-    /// Where the release was read.
+    /// The place the release was read from.
     pub by: String,
 }
 
@@ -123,7 +123,7 @@ pub struct Unregistered {
 pub struct Refusal {
     /// Its own words.
     pub said: RegistrationRefused,
-    /// When it last said so.
+    /// The last time it said so.
     pub at: Timestamp,
 }
 
@@ -154,9 +154,9 @@ pub struct RankEvidence {
     pub gone: bool,
     /// True when discovery named it at some time: only then can it leave discovery.
     pub was_named: bool,
-    /// When it left.
+    /// The time it left.
     pub left: Option<Timestamp>,
-    /// When it started, as far as that was seen.
+    /// Its start, as far as that was seen.
     pub started: Option<Timestamp>,
     /// Its engine.
     pub backend: Option<Backend>,
@@ -172,7 +172,7 @@ pub struct RankEvidence {
     pub open_holes: u64,
     /// Stores that the mirror refused, and removed blocks that it did not know, since the start.
     pub unmatched: u64,
-    /// When its present incarnation began, as far as that is known.
+    /// Start of its present incarnation, as far as that is known.
     pub born: Option<Timestamp>,
     /// Counts of the window, of its present incarnation. Requests and refusals are those of the time in which
     /// KV events were watched too.
@@ -187,13 +187,13 @@ pub struct RankEvidence {
     pub utilization: Option<f64>,
     /// Share of prompt tokens that its engine found cached, 0 to 1.
     pub hit_rate: Option<f64>,
-    /// When its first KV event happened.
+    /// Time of its first KV event.
     pub first_event: Option<Timestamp>,
-    /// When its last KV event happened.
+    /// Time of its last KV event.
     pub last_event: Option<Timestamp>,
-    /// When the first request was routed to it.
+    /// Time of the first request routed to it.
     pub first_routed: Option<Timestamp>,
-    /// When the last request was.
+    /// Time of the last request routed to it.
     pub last_routed: Option<Timestamp>,
     /// Its membership in the inspected deployment.
     pub belongs: Belongs,
@@ -204,7 +204,7 @@ pub struct RankEvidence {
 pub struct RouterEvidence {
     /// True when any router's log is read.
     pub read: bool,
-    /// When the last of them started, where that is known.
+    /// Start of the last of them, where that is known.
     pub began: Option<Timestamp>,
     /// Pods that routed in the last minute.
     pub pods: Vec<Arc<str>>,
@@ -215,7 +215,7 @@ pub struct RouterEvidence {
     /// The same of everything that routers told, whether KV events were watched or not. Not to be held against
     /// counts of KV events.
     pub told: RouterTally,
-    /// When their logs last told of what is counted.
+    /// Time of the last log line that was counted.
     pub heard: Heard,
     /// Weight of the prefill term, as printed.
     pub weight: Option<f64>,
@@ -277,7 +277,7 @@ pub struct TreeEvidence {
     pub orphan_roots: u64,
     /// Refused blocks.
     pub orphan_blocks: u64,
-    /// Why the mirror may differ from a router's index.
+    /// Reasons why the mirror may differ from a router's index.
     pub incomplete: Vec<String>,
 }
 
@@ -295,7 +295,7 @@ pub struct PlaneEvidence {
     pub unheard: Vec<Unheard>,
     /// Publishers that a source is connected to, where these are all.
     pub reached: u64,
-    /// Where discovery records say that KV events are published.
+    /// Planes on which KV events are published, by discovery records.
     pub advertised: Vec<AdvertisedPlane>,
     /// Sources of events that are open.
     pub open: Vec<SourceName>,
@@ -307,7 +307,7 @@ pub struct PlaneEvidence {
     pub members: u64,
     /// True while a source that watches discovery is well. Recordings may hold but a copy of it.
     pub followed: bool,
-    /// When discovery named the first of them.
+    /// The time discovery named the first of them.
     pub listed: Option<Timestamp>,
     /// True when there is nothing but saved logs: no event can come.
     pub logs_only: bool,
@@ -348,7 +348,7 @@ pub struct Unheard {
 /// A way by which discovery records say that KV events go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdvertisedPlane {
-    /// How they travel.
+    /// The plane they use.
     pub plane: Plane,
     /// Publishers.
     pub publishers: u64,

@@ -66,11 +66,11 @@ pub struct Raised<'a> {
     pub rule: &'static dyn Rule,
     /// The finding.
     pub finding: &'a Finding,
-    /// When it was raised.
+    /// The time it was raised.
     pub raised: Timestamp,
     /// Since when there is no new evidence (recovering); none while there is, and once the finding is resolved.
     pub mending: Option<Timestamp>,
-    /// When it was resolved; none while it is active.
+    /// The time it was resolved; none while it is active.
     pub resolved: Option<Timestamp>,
     /// Findings that are consequences of this one.
     pub explains: Vec<&'static str>,

@@ -1,4 +1,4 @@
-//! Where rules draw their lines.
+//! Limits that rules judge by.
 
 mod keys;
 

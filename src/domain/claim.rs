@@ -36,11 +36,11 @@ pub enum ClaimWhat {
     DurableEvents,
     /// The event plane: NATS or ZMQ.
     EventPlane,
-    /// Where processes find each other.
+    /// The backend by which processes find each other.
     DiscoveryBackend,
     /// Publishing of KV events by a worker.
     PublishesEvents,
-    /// Where an engine publishes its own KV events to, as an address of ZMQ.
+    /// The ZMQ address to which an engine publishes its own KV events.
     EventEndpoint,
     /// A worker's index of its own events.
     LocalIndexer,
@@ -108,7 +108,7 @@ impl ClaimWhat {
     }
 }
 
-/// Which part of the deployment a claim is about. Routing works when engine, publisher and router
+/// The part of the deployment that a claim is about. Routing works when engine, publisher and router
 /// agree on the block size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClaimOf {
@@ -168,7 +168,7 @@ pub enum ClaimValue {
     Millionths(i64),
 }
 
-/// How a claim is known, weakest first: where two disagree about the same thing, the later kind is
+/// The basis of a claim, weakest first: where two disagree about the same thing, the later kind is
 /// nearer to what the process really does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Basis {
@@ -213,7 +213,7 @@ pub struct Claim {
     pub value: ClaimValue,
     /// The ground.
     pub basis: Basis,
-    /// Where it was read, for people.
+    /// The place it was read from, for people.
     pub source: Arc<str>,
     /// The text it was read from, shortened.
     pub raw: Arc<str>,

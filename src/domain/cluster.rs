@@ -145,15 +145,15 @@ pub struct Container {
     pub image: Arc<str>,
     /// The ports it declares.
     pub ports: Vec<Port>,
-    /// Where it serves requests, and metrics of a frontend (`DYN_HTTP_PORT`, `--http-port`).
+    /// The port of requests and of a frontend's metrics (`DYN_HTTP_PORT`, `--http-port`).
     pub http_port: Option<u16>,
-    /// Where it serves metrics of a worker (`DYN_SYSTEM_PORT`).
+    /// The port of a worker's metrics (`DYN_SYSTEM_PORT`).
     pub system_port: Option<u16>,
     /// True when it serves requests over TLS.
     pub tls: bool,
 }
 
-/// Where an engine's configuration file is.
+/// The place of an engine's configuration file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ConfigSource {
     /// A key of a `ConfigMap`.
@@ -172,7 +172,7 @@ pub enum ConfigSource {
 pub struct EngineFile {
     /// The path, as the engine was given it.
     pub path: Arc<str>,
-    /// Where it is.
+    /// Its place.
     pub source: ConfigSource,
     /// The engine that reads it, which tells its format.
     pub engine: Backend,
@@ -234,7 +234,7 @@ pub struct Pod {
     pub phase: Arc<str>,
     /// True when it is ready to serve.
     pub ready: bool,
-    /// Why its main container waits or ended, such as `CrashLoopBackOff`.
+    /// The reason why its main container waits or ended, such as `CrashLoopBackOff`.
     pub trouble: Option<Arc<str>>,
     /// True once it was told to end.
     pub terminating: bool,
@@ -242,7 +242,7 @@ pub struct Pod {
     pub hidden: Vec<HiddenSetting>,
     /// Its place in a worker of several pods.
     pub seat: Seat,
-    /// When its main container, or else the pod, started.
+    /// Start of its main container, or else of the pod.
     pub started: Option<Timestamp>,
     /// Restarts of its containers.
     pub restarts: u64,
@@ -254,11 +254,11 @@ pub struct Pod {
     pub nats: NatsAccess,
     /// Its event plane, when a setting names one.
     pub event_plane: Option<Arc<str>>,
-    /// Where its engine publishes events of its own.
+    /// The address at which its engine publishes events of its own.
     pub engine_events: Option<EngineSocket>,
-    /// Where its discovery records are in etcd (`ETCD_ENDPOINTS`); none with discovery by Kubernetes.
+    /// The etcd server with its discovery records (`ETCD_ENDPOINTS`); none with discovery by Kubernetes.
     pub etcd: Option<Arc<str>>,
-    /// Where brokers of ZMQ pass events on (`DYN_ZMQ_BROKER_URL`).
+    /// The address at which ZMQ brokers pass events on (`DYN_ZMQ_BROKER_URL`).
     pub zmq_brokers: Vec<Arc<str>>,
     /// The configuration file of its engine.
     pub engine_file: Option<EngineFile>,
@@ -300,7 +300,7 @@ pub struct Component {
     pub hidden: Vec<HiddenSetting>,
     /// The `ConfigMap`s that their processes take variables from.
     pub variables_from: Vec<ConfigMapUse>,
-    /// Where its manifest holds what a fix changes.
+    /// The places in its manifest that fixes change.
     pub manifest: ManifestPart,
 }
 
@@ -315,7 +315,7 @@ pub struct Graph {
     pub api: Option<GraphApi>,
     /// Its number, which grows with every change of its specification.
     pub generation: Option<u64>,
-    /// When its specification was last changed, as the API server says.
+    /// The last change of its specification, by the API server.
     pub changed: Option<Timestamp>,
     /// The engine it names for all components.
     pub backend: Option<Backend>,
@@ -382,6 +382,6 @@ pub struct ConfigFile {
     pub settings: Option<Vec<Setting>>,
     /// Its text, when it is whole and short enough to be kept.
     pub text: Option<Arc<str>>,
-    /// When its `ConfigMap` was last changed, as the API server says.
+    /// The last change of its `ConfigMap`, by the API server.
     pub changed: Option<Timestamp>,
 }

@@ -71,7 +71,7 @@ pub enum Fact {
         /// Its name.
         name: Arc<str>,
     },
-    /// Which pods a service sends traffic to. Discovery by Kubernetes knows only ready ones.
+    /// The pods that a service sends traffic to. Discovery by Kubernetes knows only ready ones.
     Endpoints(Endpoints),
     /// An engine's configuration file in a `ConfigMap`; it is gone when it has no settings.
     ConfigFile(ConfigFile),
@@ -96,7 +96,7 @@ pub enum Fact {
 pub struct ActiveLoad {
     /// The rank it is about.
     pub rank: WorkerRank,
-    /// Who published it.
+    /// Its publisher.
     pub publisher: u64,
     /// Blocks in use for decoding; a router's estimate, or a worker's used blocks.
     pub active_decode_blocks: Option<u64>,
@@ -332,7 +332,7 @@ pub enum Transport {
     },
 }
 
-/// Where a process publishes a topic.
+/// The address at which a process publishes a topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Channel {
     /// The Dynamo namespace, empty when the record names none.

@@ -52,7 +52,7 @@ impl Tier {
     }
 }
 
-/// What a `cleared` event clears: every rank of the worker up to Dynamo 1.3, one rank from 1.4
+/// The ranks that a `cleared` event clears: every rank of the worker up to Dynamo 1.3, one rank from 1.4
 /// (dynamo-kv-router 1.3.1 and 1.4.2, `indexer/concurrent_radix_tree_compressed/mod.rs`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClearScope {
@@ -87,7 +87,7 @@ pub enum KvKind {
 /// The envelope of an event-plane message (NATS core and ZMQ; JetStream messages have none).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
-    /// Who published: the worker up to Dynamo 1.2, a random number from 1.3.
+    /// The publisher: the worker up to Dynamo 1.2, a random number from 1.3.
     pub publisher: u64,
     /// The publisher's message number on this topic, from 0; a hole is a lost message.
     pub sequence: u64,
@@ -96,7 +96,7 @@ pub struct Envelope {
 /// One KV event of one rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KvEvent {
-    /// When it happened, as well as is known.
+    /// The time it happened, as far as that is known.
     pub at: Timestamp,
     /// The worker whose blocks change.
     pub rank: WorkerRank,
@@ -217,7 +217,7 @@ impl KvBatch {
 /// The head of every event of a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KvHead {
-    /// When it happened.
+    /// The time it happened.
     pub at: Timestamp,
     /// The worker whose blocks change.
     pub rank: WorkerRank,

@@ -1,8 +1,8 @@
-//! Where a graph deployment's manifest holds what a fix changes.
+//! The places in a graph deployment's manifest that fixes change.
 
 use std::sync::Arc;
 
-/// Which form a graph deployment was read in.
+/// The form in which a graph deployment was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GraphApi {
     /// `nvidia.com/v1alpha1`: services by name.

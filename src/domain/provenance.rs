@@ -1,9 +1,9 @@
-//! Where measured values are from.
+//! Origins of measured values.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Where a measured value is from.
+/// The origin of a measured value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Provenance {
     /// The metrics of a pod, which are read at intervals.

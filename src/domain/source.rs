@@ -155,7 +155,7 @@ pub struct SourceNote {
     pub why: Arc<str>,
     /// The kinds of trouble behind `why`.
     pub troubles: Vec<Trouble>,
-    /// When it will try again, in milliseconds from the note.
+    /// Time until it tries again, in milliseconds from the note.
     pub retry_ms: Option<u64>,
     /// Round trip in microseconds.
     pub rtt_us: Option<u64>,
@@ -173,7 +173,7 @@ pub struct SourceNote {
     pub peers: Option<Peers>,
     /// The first publishers that it does not reach, at most [`UNREACHED_LISTED`].
     pub unreached: Vec<Unreached>,
-    /// When the note was made.
+    /// The time of the note.
     pub at: Timestamp,
 }
 
@@ -292,7 +292,7 @@ impl StreamLedger {
     }
 }
 
-/// What became of a rank's messages, by the numbers that its publisher gave them. Only what came after the first
+/// Accounts for a rank's messages by their publisher's numbers. Only what came after the first
 /// message that kvtop saw is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RankLedger {

@@ -7,7 +7,7 @@ use super::{SequenceHash, TokensHash};
 /// A place in the mirror's tree: a block, or one of the branches that blocks hang in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TreeNode {
-    /// Where every prompt starts.
+    /// The start of every prompt.
     #[default]
     Root,
     /// Accepted blocks whose parent was removed: the router still finds them by hash, but no prompt
@@ -31,11 +31,11 @@ pub struct BlockRef {
     pub tokens: TokensHash,
     /// True when the router refused it.
     pub orphan: bool,
-    /// Where it was seen last.
+    /// The place it was seen last.
     pub hint: Hint,
 }
 
-/// Where in memory to look first. It names nothing: all hints are equal.
+/// The place in memory to look at first. It names nothing: all hints are equal.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Hint(pub u32);
 

@@ -23,7 +23,7 @@ impl Default for VariableKeys {
 pub struct ConfigMapUse {
     /// Its name.
     pub name: Arc<str>,
-    /// Which of its keys are variables.
+    /// The keys that become variables.
     pub variables: VariableKeys,
 }
 

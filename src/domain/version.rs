@@ -120,6 +120,6 @@ pub struct VersionSign {
     pub subject: Subject,
     /// The releases that do so.
     pub releases: Releases,
-    /// Where it was seen, for people.
+    /// The place it was seen, for people.
     pub by: &'static str,
 }

@@ -64,7 +64,7 @@ pub const RECORD_KINDS: [&str; 4] = [ENDPOINTS, CARDS, CHANNELS, SOURCES];
 /// The folder of discovery records in files, below the directory for temporary files.
 pub const RECORDS_FOLDER: &str = "dynamo_store_kv";
 
-/// Where KV events are when NATS is silent, for people. ZMQ is the default from 1.3 on
+/// The usual plane of KV events when NATS is silent, for people. ZMQ is the default from 1.3 on
 /// (dynamo-runtime 1.3.0, `discovery/mod.rs:40`).
 pub const EVENTS_BY_ZMQ: &str = "from Dynamo 1.3 on events use ZMQ unless DYN_EVENT_PLANE=nats is set: find the \
                                  publishers with --etcd-url, --discovery-dir or -n, or pass them with --zmq";

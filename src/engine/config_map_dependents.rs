@@ -14,14 +14,14 @@ use crate::wire::{self, Facts, Reject};
 /// Most bytes of frames that are kept to be read again; those of a pod have some thousand.
 const BYTE_LIMIT: usize = 32 << 20;
 
-/// What an object is.
+/// The identity of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Pod,
     Graph,
 }
 
-/// What tells one start of a container from the next: uid of the pod and start.
+/// The identity of a container's start: uid of the pod and start.
 type Life = (Option<Arc<str>>, Option<Timestamp>);
 
 #[derive(Debug)]
@@ -30,7 +30,7 @@ struct Dependent {
     from: BTreeSet<Arc<str>>,
     /// Of a pod that runs: what it was started with stays.
     life: Option<Life>,
-    /// What it takes its variables from.
+    /// The objects that its variables come from.
     seen: ConfigMaps,
 }
 

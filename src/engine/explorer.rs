@@ -1,4 +1,4 @@
-//! What is kept for looking at the tree: heat, what routers last said of each rank, and the way so far.
+//! Keeps details for the tree view: heat, what routers last said of each rank, and the way so far.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ const RANK_LIMIT: usize = 65_536;
 /// Requests that are followed in a second; more are thinned evenly, and each that is left counts for several.
 const FOLLOWED: u32 = 256;
 
-/// What a router last said of one rank.
+/// A router's last words about one rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Said {
     /// Weight of the prefill term, and blocks decoding.
@@ -22,7 +22,7 @@ pub(super) struct Said {
     pub(super) size: Option<Size>,
 }
 
-/// What a router last said of its index, and what the mirror held around that time: events that came
+/// A router's last count of its index, and what the mirror held around that time: events that came
 /// together with the log line are applied a moment later.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Size {
@@ -69,7 +69,7 @@ pub(super) struct Browsing {
 #[derive(Debug, Default)]
 pub(super) struct Explorer {
     pub(super) heat: Heat,
-    /// How often requests begin with each part, where routers tell each other of them.
+    /// Counts of requests that begin with each part, where routers tell each other of them.
     pub(super) hits: Heat,
     /// True once a request was found in the tree: its hashes are those that kvtop knows how to chain.
     pub(super) hits_known: bool,

@@ -1,5 +1,5 @@
-//! Which Dynamo namespaces count: those of the deployments that are looked at. Others may share the event
-//! plane and the discovery store.
+//! Tells Dynamo namespaces that count from others: those of the deployments that are looked at.
+//! Others may share the event plane and the discovery store.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +28,7 @@ const SUFFIX: usize = 6;
 /// The Dynamo namespaces of the deployments looked at, and what came from others.
 #[derive(Debug, Default)]
 pub(super) struct Foreign {
-    /// What the names were derived from: the cluster's changes and the choice.
+    /// The inputs of the names: the cluster's changes and the choice.
     made_for: Option<(u64, Option<String>)>,
     /// Namespaces of the pods that were seen, those that are gone among them.
     exact: BTreeSet<Arc<str>>,
@@ -43,7 +43,7 @@ pub(super) struct Foreign {
     pub(super) counts: BTreeMap<Arc<str>, u64>,
 }
 
-/// What a frame's origin tells of the Dynamo namespace that it is of.
+/// The Dynamo namespace of a frame, as its origin tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Home<'a> {
     Named(Cow<'a, str>),

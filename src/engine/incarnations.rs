@@ -1,6 +1,6 @@
 //! Incarnations of workers: when each began, and which workers are of the past.
 //!
-//! What an earlier incarnation did is history. It accuses neither the process that took its place nor, once
+//! Deeds of an earlier incarnation are history. It accuses neither the process that took its place nor, once
 //! the worker is gone, anybody.
 
 use std::collections::HashMap;

@@ -16,7 +16,7 @@ use crate::wire::{self, Shape};
 /// few enough to stay in the cache.
 const BURST: usize = 512;
 
-/// How far a frame may be ahead of its arrival, by another clock. Beyond it every series would wait
+/// The most that a frame's own time may be ahead of its arrival: clocks differ. Beyond it every series would wait
 /// for that time to come.
 const CLOCK_AHEAD: Duration = Duration::from_secs(60);
 

@@ -1,4 +1,4 @@
-//! What happened last, for people. A run of the same within a second is one entry.
+//! Keeps the last happenings, for people. A run of the same within a second is one entry.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use crate::snapshot::{EventKind, EventRow, Gravity};
 /// Entries that are kept.
 const ENTRIES: usize = 2000;
 
-/// How far back an entry may absorb one more of its kind.
+/// The number of last entries that may absorb one more of their kind.
 const FOLD_DEPTH: usize = 12;
 
 #[derive(Debug, Default)]
@@ -88,7 +88,7 @@ pub(super) struct KvEntry<'a> {
     pub(super) frame: Option<&'a Frame>,
 }
 
-/// What entries of one kind have in common.
+/// The parts that entries of one kind share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Head<'a> {
     pub(super) at: Timestamp,
@@ -100,7 +100,7 @@ pub(super) struct Head<'a> {
     pub(super) orphan: bool,
     /// The worker that it is about; none for what is about none, or not known to be.
     pub(super) worker: Option<WorkerId>,
-    /// What its text says. Entries that say the same fold into one; without a class each stands.
+    /// The class of its text. Entries that say the same fold into one; without a class each stands.
     pub(super) class: &'static str,
 }
 

@@ -35,10 +35,10 @@ const ATTACHING: Duration = Duration::from_secs(10);
 /// The window over which findings are raised.
 const WINDOW: Duration = Duration::from_secs(300);
 
-/// How long a deployment must be watched before its silence says anything.
+/// The time after which a deployment's silence means something.
 const GLIMPSE: Duration = Duration::from_secs(5);
 
-/// How long nothing may happen before a deployment counts as idle.
+/// The silence after which a deployment counts as idle.
 const STILL: Duration = Duration::from_secs(10);
 
 /// A source that is live so soon after a slot began was so for all of it.
@@ -51,14 +51,14 @@ const ON_ITS_WAY: Duration = Duration::from_secs(1200);
 #[derive(Default)]
 pub(super) struct Verdicts {
     pub(super) diagnosis: Diagnosis,
-    /// What rules say in the middle of a second, with that second and the frames known then.
+    /// The verdicts of the present second, with that second and the frames known then.
     preview: Option<((u64, u64), Box<Diagnosis>)>,
     pub(super) coverage: Coverage,
     /// The objects that fixes change.
     objects: KnownObjects,
-    /// How many findings came and went, and the last of them as rows.
+    /// The number of findings so far, and the last of them as rows.
     past: (u64, Arc<[FindingRow]>),
-    /// When rules looked last.
+    /// The time of the last judgement.
     pub(super) judged: Option<Timestamp>,
 }
 

@@ -178,7 +178,7 @@ pub(super) struct Record {
     pub(super) journal: Journal,
 }
 
-/// How a deployment is set up: its pods, its workers and their claims, and who routes.
+/// The parts of a deployment: its pods, its workers and their claims, and who routes.
 #[derive(Clone, Copy)]
 pub(super) struct Setup<'a> {
     pub(super) options: &'a EngineOptions,
@@ -187,7 +187,7 @@ pub(super) struct Setup<'a> {
     pub(super) routing: &'a Routing,
 }
 
-/// What is followed of prefixes, to tell a blind router from prompts that share nothing.
+/// Counts of prefixes, to tell a blind router from prompts that share nothing.
 #[derive(Debug, Default)]
 pub(super) struct Prefixes {
     pub(super) reuse: Reuse,
@@ -206,19 +206,19 @@ pub(super) struct Served {
 /// The times that were seen.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Times {
-    /// When the first frame happened.
+    /// Time of the first frame.
     pub(super) first: Option<Timestamp>,
-    /// When the first frame arrived: from then on everything is watched.
+    /// Arrival of the first frame: from then on everything is watched.
     pub(super) watched: Option<Timestamp>,
-    /// When the first KV event happened, which is earlier where history was read.
+    /// Time of the first KV event, which is earlier where history was read.
     pub(super) kv: Option<Timestamp>,
-    /// When the first line of a log was written, which may be earlier as well.
+    /// Time of the first log line, which may be earlier as well.
     pub(super) logs: Option<Timestamp>,
-    /// When the newest frame arrived.
+    /// Arrival of the newest frame.
     pub(super) newest: Timestamp,
-    /// When the newest that is no note of a source did; none so far.
+    /// Arrival of the newest frame that is no source's note; none so far.
     pub(super) told: Option<Timestamp>,
-    /// When the last thing happened that is counted: a KV event, a request, a warning.
+    /// Time of the last thing that is counted: a KV event, a request, a warning.
     pub(super) active: Timestamp,
     /// The latest time at which anything happened.
     pub(super) cursor: Timestamp,
@@ -226,11 +226,11 @@ pub(super) struct Times {
     pub(super) history: u64,
     /// The seconds in which things are counted.
     pub(super) slots: Slots,
-    /// How many frames came.
+    /// Frames so far.
     pub(super) frames: u64,
 }
 
-/// What was found out about the deployment.
+/// Facts about the deployment as a whole.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Deployed {
     pub(super) namespace: Option<Arc<str>>,
@@ -240,7 +240,7 @@ pub(super) struct Deployed {
     pub(super) mixed: bool,
 }
 
-/// What was read of the past.
+/// The state of the past that was read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct History {
     /// Streams that were read from their first message.
@@ -249,7 +249,7 @@ pub(super) struct History {
     pub(super) aged: BTreeSet<Arc<str>>,
     /// Messages that are known to be missing.
     pub(super) lost: u64,
-    /// When the last of them were found to be missing; none once all of them came.
+    /// The time the last of them were found to be missing; none once all of them came.
     pub(super) lost_at: Option<Timestamp>,
     /// Of those, the ones that passed by while kvtop's own connection was away.
     pub(super) missed: u64,

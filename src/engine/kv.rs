@@ -230,7 +230,7 @@ fn count(
     describe(fleet, &mut record.journal, plane, frame, index, event, outcome, batch);
 }
 
-/// What an event tells of prefixes.
+/// The prefixes of an event.
 #[derive(Clone, Copy, Debug, Default)]
 struct Followed {
     sampled: u64,

@@ -50,11 +50,11 @@ pub(super) struct Learner<'a> {
     pub(super) frame: Option<&'a Frame>,
 }
 
-/// What waits to be applied.
+/// Changes that wait to be applied.
 #[derive(Default)]
 pub(super) struct Pending {
     pub(super) facts: Facts,
-    /// Where the KV events of the present frame begin.
+    /// The position of the present frame's first KV event.
     pub(super) frame_from: usize,
     /// The frames whose KV events wait, by position in the burst, each with where these begin.
     pub(super) burst: Vec<(usize, usize)>,

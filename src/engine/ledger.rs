@@ -24,12 +24,12 @@ const LOSS_LAG: Duration = Duration::from_secs(10);
 /// For so long after a loss its source is shown as lossy.
 const LOSSY: Duration = Duration::from_secs(60);
 
-/// What is known of one stream.
+/// The account of one stream.
 #[derive(Clone, Copy, Debug, Default)]
 struct Account {
     /// Frames of it that came.
     arrived: u64,
-    /// How many had come, and how many its source had passed on by then, when the source was first heard.
+    /// Messages that had come, and that its source had passed on, when the source was first heard.
     base: Option<(u64, u64)>,
     told: StreamLedger,
     /// Frames that its source passed on and that are not here.
@@ -51,7 +51,7 @@ impl Account {
     }
 }
 
-/// What is known of all streams, and of losses.
+/// The accounts of all streams, and losses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Accounts {
     /// Positions among `entries`.

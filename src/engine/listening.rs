@@ -8,7 +8,7 @@ use crate::domain::{Plane, SourceName, SourceState, Timestamp};
 /// The longest time that verdicts wait for a source that has yet to tell what is there.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long a source may take to name what follows from it.
+/// Time for a source to name what follows from it.
 const SETTLING: Duration = Duration::from_secs(1);
 
 /// The longest time that they wait for history to be read.

@@ -15,7 +15,7 @@ const GAUGED_RANKS: usize = 64;
 /// and of the time between tokens.
 pub(super) const FELT: usize = 6;
 
-/// What is counted of KV events that has rates.
+/// Counts of KV events that have rates.
 #[derive(Clone, Debug)]
 pub(super) struct KvMeter {
     pub(super) stores: CountSeries,
@@ -88,7 +88,7 @@ impl KvMeter {
 /// Ranks whose gauges are kept as series.
 const RANK_GAUGES: usize = 4096;
 
-/// What one rank holds and uses, over time.
+/// Series of one rank's blocks, held and used.
 #[derive(Clone, Debug)]
 pub(super) struct RankGauges {
     pub(super) accepted: GaugeSeries,
@@ -103,7 +103,7 @@ impl RankGauges {
     }
 }
 
-/// What one rank holds and uses now.
+/// One rank's blocks, held and used, now.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RankNow {
     pub(super) index: usize,
@@ -132,7 +132,7 @@ pub(super) struct Meters {
     pub(super) tree_size: GaugeSeries,
     /// Mean time to first token in seconds.
     pub(super) ttft: GaugeSeries,
-    /// What users feel, in the order of [`FELT`].
+    /// Latencies that users feel, in the order of [`FELT`].
     pub(super) felt: [GaugeSeries; FELT],
     pub(super) utilization: GaugeSeries,
     pub(super) utilization_by_rank: Vec<(WorkerRank, GaugeSeries)>,

@@ -1,4 +1,4 @@
-//! Where frames come from: names of sources, fit for a terminal.
+//! Names of sources, fit for a terminal.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -21,7 +21,7 @@ const SOURCE: SourceName = SourceName::Indexer;
 /// Most events that are kept while an answer is awaited. With more, the past stays unknown.
 const EVENTS: usize = 100_000;
 
-/// What came while an answer is awaited.
+/// Frames that came while an answer is awaited.
 #[derive(Debug, Default)]
 pub(super) struct WarmUp {
     awaited: bool,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// Which dashboard.
+/// The dashboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dashboard {
     /// Every deployment.

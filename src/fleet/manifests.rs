@@ -30,7 +30,7 @@ pub struct Plan {
     pub runbooks: String,
 }
 
-/// What kvtop is told to stay below of the memory that its container may take.
+/// The share of the container's memory that is kvtop's own limit.
 const MEMORY: &str = "896MiB";
 
 /// The rest of the container: probes, resources, and no right that it does not need.

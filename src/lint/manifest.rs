@@ -43,7 +43,7 @@ pub(super) struct Part<'a> {
     pub(super) template: Option<&'a str>,
     pub(super) name: Arc<str>,
     pub(super) form: Form,
-    /// Where it begins: line and column.
+    /// Its start: line and column.
     pub(super) head: (usize, usize),
     /// The component itself.
     pub(super) node: &'a Node,
@@ -139,7 +139,7 @@ pub(super) fn read<'a>(
     groups.into_iter().map(named).collect()
 }
 
-/// What an object works together with. A graph deployment is whole in itself; others are told by their
+/// The objects that an object works together with. A graph deployment is whole in itself; others are told by their
 /// graph deployment or namespace, and by their folder: overlays repeat names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Group {

@@ -1,4 +1,4 @@
-//! Where a setting stands: the place of a claim in the text that it was read from.
+//! Finds the place of a setting: the place of a claim in the text that it was read from.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ const WHAT_LIMIT: usize = 160;
 #[derive(Clone, Copy)]
 pub(super) struct Text<'a> {
     pub(super) sources: &'a [Source],
-    /// Where the lines of each start.
+    /// The starts of lines of each.
     pub(super) starts: &'a [Vec<usize>],
 }
 

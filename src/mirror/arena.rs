@@ -44,9 +44,9 @@ pub(super) struct Arena {
     free: Vec<(u32, u32)>,
     used: usize,
     rooms: Vec<Room>,
-    /// Where rooms that nobody asks for are looked for next.
+    /// The next place to look for rooms that nobody asks for.
     hand: usize,
-    /// Where the run goes on whose row begins in so many nodes, 0 where that is not known. Only to fetch it
+    /// The node at which the run goes on whose row begins in so many nodes, 0 where that is not known. Only to fetch it
     /// in time: it may be wrong.
     hints: Vec<u32>,
 }

@@ -66,7 +66,7 @@ impl Visits {
 /// The part of the tree to read.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
-    /// Where the rows start.
+    /// The first row.
     pub root: TreeNode,
     /// Open rows, each with the number of its children that are wanted.
     pub open: &'a HashMap<TreeNode, usize>,
@@ -133,7 +133,7 @@ pub struct Browser {
     holds: Option<(TreeSort, Option<Vec<WorkerRank>>)>,
     census: census::Census,
     search: Option<search::Pass>,
-    /// Where the anchor was last.
+    /// The last place of the anchor.
     last: Option<rows::Seen>,
     pages: u64,
 }

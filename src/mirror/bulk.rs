@@ -1,6 +1,6 @@
 //! Many blocks at once: new ones that lengthen a run, and the last ones of a run that go.
 //!
-//! What most events do, with one change to the run instead of one for each block. Whatever is unusual
+//! Applies the most frequent changes with one change to the run instead of one for each block. Whatever is unusual
 //! (an alias, a hash that names another block, dead owners) is left to the ways that go block by block.
 
 use std::ops::Range;

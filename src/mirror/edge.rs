@@ -21,7 +21,7 @@ pub(super) struct Edge {
     pub(super) below: u32,
     /// Change of `live + below` that the edge above was not told yet.
     pub(super) pending: i32,
-    /// When a store last passed.
+    /// The time a store last passed.
     pub(super) tick: u32,
     /// Place among its siblings, and flags.
     pub(super) place: u32,

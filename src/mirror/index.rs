@@ -33,7 +33,7 @@ struct Shard {
     entries: usize,
 }
 
-/// Where a hash belongs.
+/// The place of a hash.
 #[derive(Clone, Copy)]
 struct Place {
     shard: usize,

@@ -24,7 +24,7 @@ pub(super) const SHELL: u32 = 1 << 31;
 #[repr(C)]
 pub(super) struct Step {
     pub(super) tokens: u64,
-    /// Who has it.
+    /// Its holders.
     pub(super) owners: Word,
     /// Nothing, the only child, or a branch.
     pub(super) kids: u32,

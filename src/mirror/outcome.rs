@@ -16,7 +16,7 @@ pub enum OutcomeKind {
     Cleared,
 }
 
-/// Why a store was refused.
+/// The reason for which a store was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The rank lacks the parent.
@@ -42,7 +42,7 @@ pub struct Outcome {
     pub adopted: u32,
     /// Blocks stored that the rank held already.
     pub duplicates: u32,
-    /// Why the store was refused, if it was.
+    /// The reason for which the store was refused, if it was.
     pub refusal: Option<Refusal>,
     /// Blocks of a store that was refused.
     pub refused_blocks: u32,

@@ -188,7 +188,7 @@ impl Tree {
     }
 }
 
-/// Where the next orphan goes.
+/// The place of the next orphan.
 #[derive(Clone, Copy)]
 enum Place {
     /// Below this orphan.

@@ -213,7 +213,7 @@ fn name(path: &[u8]) -> SequenceHash {
     SequenceHash(mixed)
 }
 
-/// What each rank holds, as sets of hashes: all there is to a per-block router, scores aside.
+/// Each rank's blocks as sets of hashes: all there is to a per-block router, scores aside.
 #[derive(Default)]
 struct Naive {
     accepted: BTreeMap<WorkerRank, BTreeSet<SequenceHash>>,

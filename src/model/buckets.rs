@@ -50,7 +50,7 @@ impl Slots {
     }
 }
 
-/// What can be counted slot by slot.
+/// Counts that are kept slot by slot.
 pub trait Summed: Default {
     /// Adds `other` to `self`.
     fn sum(&mut self, other: &Self);

@@ -1,4 +1,4 @@
-//! Where things are published, by what discovery records say.
+//! Addresses of publishers, by discovery records.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -19,9 +19,9 @@ const EVICTED_AT_ONCE: usize = CLAIM_LIMIT / 16;
 pub struct StoredClaim {
     /// The claim.
     pub claim: Claim,
-    /// When it was made first, with this value.
+    /// The time it was made first, with this value.
     pub first: Timestamp,
-    /// When it was made last.
+    /// The time it was made last.
     pub last: Timestamp,
 }
 

@@ -1,4 +1,4 @@
-//! What Kubernetes shows: pods, graph deployments, services and configuration files.
+//! Objects of Kubernetes: pods, graph deployments, services and configuration files.
 //!
 //! Brings together which configuration file is whose; the claims that follow from it are the
 //! engine's to note.
@@ -20,7 +20,7 @@ const OBJECT_LIMIT: usize = 16_384;
 pub struct PodRecord {
     /// The pod.
     pub pod: Pod,
-    /// When it was first seen, in this incarnation.
+    /// The time it was first seen, in this incarnation.
     pub first: Timestamp,
 }
 
@@ -37,12 +37,12 @@ pub struct FileRecord {
     versions: Vec<FileVersion>,
 }
 
-/// What a configuration file held for a while.
+/// Contents of a configuration file for a while.
 #[derive(Clone, Debug)]
 pub struct FileVersion {
     /// From when on, as far as that is known.
     pub since: Option<Timestamp>,
-    /// What it sets.
+    /// Its settings.
     settings: Vec<Setting>,
     /// Its text, when it is short enough to be kept.
     pub text: Option<Arc<str>>,

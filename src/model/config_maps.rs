@@ -1,4 +1,4 @@
-//! What `ConfigMap`s set, within bounds.
+//! Variables in `ConfigMap`s, within bounds.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ const MAP_LIMIT: usize = 4096;
 /// Most bytes of all their keys and values.
 const BYTE_LIMIT: usize = 8 << 20;
 
-/// What is known of `ConfigMap`s that processes take variables from.
+/// The `ConfigMap`s that processes take variables from.
 #[derive(Debug, Default)]
 pub struct KnownMaps {
     maps: ConfigMaps,

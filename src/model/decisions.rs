@@ -15,7 +15,7 @@ const TERM_LIMIT: usize = 4096;
 /// Decisions and events that are compared to find which belong together.
 const RECENT: usize = 64;
 
-/// How far an event and the line about the same request are apart at most.
+/// The most time between an event and the line about the same request.
 const APART: Duration = Duration::from_secs(2);
 
 /// A decision with everything that was said about it.
@@ -42,13 +42,13 @@ pub struct DecisionRecord {
 pub struct Overlap {
     /// The number.
     pub known: u64,
-    /// How many of them overlap with nothing.
+    /// Those that overlap with nothing.
     pub zero: u64,
     /// Sum of their overlaps in blocks.
     pub blocks: f64,
 }
 
-/// Who says what overlap a request has. A version may say it in more than one way, so the ways are
+/// The sources of a request's overlap. A version may say it in more than one way, so the ways are
 /// counted apart and never added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OverlapBy {

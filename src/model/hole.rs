@@ -7,7 +7,7 @@ use crate::domain::Timestamp;
 pub struct RankHole {
     /// Messages that are missing by the publisher's numbers.
     pub messages: u64,
-    /// When the last loss was found.
+    /// The time the last loss was found.
     pub last: Timestamp,
     /// True after a loss of which nobody knows whose messages it took: the next number tells.
     pub unsure: bool,

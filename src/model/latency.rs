@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::domain::{Histogram, LatencyName, Timestamp, WorkerRank};
 
-/// How far back percentiles look: the last minute, and a scrape interval.
+/// The window of percentiles: the last minute, and a scrape interval.
 const WINDOW: Duration = Duration::from_secs(65);
 /// Scrapes kept of one histogram or worker; every five seconds there is one.
 const MOST_SCRAPES: usize = 64;

@@ -18,7 +18,7 @@ const MISSED_LIMIT: usize = 65_536;
 /// Clocks differ: nothing so close to a router's start tells on which side of it it was.
 const MARGIN: Duration = Duration::from_secs(1);
 
-/// When a block was stored that a router lacks.
+/// The time a block was stored whose parent a router misses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingParent {
     /// Before the router started: it lacks history.
@@ -32,7 +32,7 @@ pub enum MissingParent {
 /// The time of a router's process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watch {
-    /// When it started, where that is known.
+    /// Its start, where that is known.
     pub began: Option<Timestamp>,
     /// From when on it follows events and its refusals are read, where that is known.
     pub follows: Option<Timestamp>,

@@ -9,7 +9,7 @@ const RESTART_FALL: u64 = 128;
 /// A larger leap is another publisher under the same id: no interruption loses as many messages.
 const RESTART_LEAP: u64 = 1 << 32;
 
-/// What a number means for those before it.
+/// The meaning of a number for those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// The next one, or the first of a publisher.

@@ -12,7 +12,7 @@ const REASON_LIMIT: usize = 64;
 pub struct RejectRecord {
     /// The number of times.
     pub count: u64,
-    /// When first.
+    /// The first time.
     pub first: Timestamp,
     /// The start of the first one, made printable.
     pub sample: String,

@@ -1,4 +1,4 @@
-//! What stores tell of reuse: where prompts begin, where they fork, how deep they reach.
+//! Measures reuse from stores: starts of prompts, forks, depths.
 //!
 //! A router that finds nothing cached is right when prompts share nothing, and blind when engines reuse
 //! prefixes all the same. Stores show which: a prompt whose first block is cached begins without a
@@ -26,7 +26,7 @@ const OPEN_LIMIT: usize = 64;
 /// A prompt waits for this many stores of its rank.
 const WAIT_STORES: usize = 8;
 
-/// What is remembered of a block.
+/// The details kept of a block.
 #[derive(Clone, Copy, Debug, Default)]
 struct Link {
     /// Its place in its chain from 1; 0 when the chain's begin was not seen.
@@ -40,11 +40,11 @@ struct Link {
 struct Waiting {
     request: Option<Arc<str>>,
     tokens: Option<RangeInclusive<u64>>,
-    /// How long chains of its rank were after the stores since.
+    /// Lengths of its rank's chains after the stores since.
     depths: Vec<u64>,
 }
 
-/// How a store continues what was known.
+/// The way a store continues a known chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Landing {
     /// It begins a prompt.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::domain::Timestamp;
 
-/// How far back the share looks: the last minute, and a scrape interval.
+/// The window of the share: the last minute, and a scrape interval.
 const WINDOW: Duration = Duration::from_secs(65);
 /// Scrapes kept of one frontend; every five seconds there is one.
 const SCRAPES: usize = 64;

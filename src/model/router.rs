@@ -1,4 +1,4 @@
-//! What routers say: counts of decisions, overlaps and warnings.
+//! Keeps routers' words: counts of decisions, overlaps and warnings.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,21 +34,21 @@ pub struct PodWarnings {
     pub live_parent: u64,
     /// `Failed to find block to remove`, while kvtop was watching.
     pub live_remove: u64,
-    /// When its process said that it starts.
+    /// The time its process said that it starts.
     pub began: Option<Timestamp>,
     /// From when on it follows KV events and is heard: its first line, or when it said so later.
     pub follows: Option<Timestamp>,
     /// Requests it routed.
     pub routed: u64,
-    /// When it routed last.
+    /// The time of its last decision.
     pub last_routed: Option<Timestamp>,
-    /// When it last said `Failed to find parent block`.
+    /// The time it last said `Failed to find parent block`.
     pub last_parent: Option<Timestamp>,
-    /// When it last said `Failed to find block to remove`.
+    /// The time it last said `Failed to find block to remove`.
     pub last_remove: Option<Timestamp>,
 }
 
-/// When routers' logs last told of something.
+/// The time of the last line of routers' logs that tells something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Heard {
     /// Of a missing parent.
@@ -76,9 +76,9 @@ pub struct Router {
     pub live_routed: u64,
     /// Requests whose overlap became known while kvtop was watching.
     pub live_overlaps: Overlaps,
-    /// What the fractions of logits tell of the block size, of requests to workers that are there.
+    /// The block size by the fractions of logits, of requests to workers that are there.
     pub fractions: Fractions,
-    /// What is counted of routers and of nobody's rank, by when it happened.
+    /// Counts of routers that belong to no rank, by time.
     pub buckets: Buckets<RouterTally>,
     /// Tree size of the last decision.
     pub last_tree_size: Option<u64>,
@@ -88,7 +88,7 @@ pub struct Router {
     scrapes: BTreeMap<String, Scraped>,
 }
 
-/// What one frontend's metrics said last, and before that.
+/// The last two readings of one frontend's metrics.
 #[derive(Clone, Copy, Debug, Default)]
 struct Scraped {
     ttft_sum: [f64; 2],

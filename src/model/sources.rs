@@ -40,14 +40,14 @@ const REFILL: u64 = 1_000;
 /// The source that tells which connections are open. Each scrape may open one and close it.
 const FORWARDS: SourceName = SourceName::PortForward;
 
-/// What it says again within so long is no news, and most of that which is remembered.
+/// Repeats within this window are no news; at most so many are remembered.
 const LATELY: Duration = Duration::from_secs(600);
 const SAID_LIMIT: usize = 1024;
 
 /// One source.
 #[derive(Clone, Debug, Default)]
 pub struct SourceRecord {
-    /// What it said last.
+    /// Its last note.
     pub note: Option<SourceNote>,
     /// Frames received.
     pub frames: u64,
@@ -57,7 +57,7 @@ pub struct SourceRecord {
     pub gaps: u64,
     /// Since when it does not reach every publisher that it should.
     pub short_since: Option<Timestamp>,
-    /// When it last said that it had been without connection, or had lost messages, or had paused.
+    /// The last time it told of a lost connection, lost messages or a pause.
     pub interrupted: Option<Timestamp>,
     /// Since when it is live without a break; none while it is not.
     pub live_since: Option<Timestamp>,
@@ -65,22 +65,22 @@ pub struct SourceRecord {
     pub reading_since: Option<Timestamp>,
     /// True once history was read to its end; later reads only fill in what came meanwhile.
     pub has_read: bool,
-    /// When the last frame arrived.
+    /// Arrival of the last frame.
     pub last_frame: Option<Timestamp>,
-    /// How far the histories of its streams are read.
+    /// Progress of reading the histories of its streams.
     pub readings: BTreeMap<Arc<str>, Reading>,
-    /// What a port-forward said last of each connection, and when.
+    /// A port-forward's last words on each connection, and their time.
     said: HashMap<String, Timestamp>,
 }
 
-/// How far the history of a stream is read.
+/// Progress of reading a stream's history.
 #[derive(Clone, Debug)]
 pub struct Reading {
-    /// What was said of it last.
+    /// The last note about it.
     pub note: HistoryNote,
-    /// When that was.
+    /// The time of the note.
     pub at: Timestamp,
-    /// When it began, and how much had been read then.
+    /// The start of reading, and the messages read by then.
     pub began: (Timestamp, u64),
     /// True once the history had been read whole.
     pub was_whole: bool,
@@ -177,7 +177,7 @@ pub struct Sources {
     records: BTreeMap<SourceName, SourceRecord>,
     /// By number of the topic and publisher.
     publishers: FastMap<(u8, u64), Numbers>,
-    /// When each was heard last.
+    /// The time each was heard last.
     heard: FastMap<(u8, u64), Timestamp>,
     /// The same for each rank of a publisher.
     ranks: FastMap<(u8, u64, u32), Numbers>,

@@ -21,11 +21,11 @@ pub struct Tally {
     pub returned: u64,
     /// Requests routed to it.
     pub routed: u64,
-    /// What routers found cached for them.
+    /// Blocks that routers found cached for them.
     pub overlaps: Overlaps,
     /// The same for requests that came when it held blocks already.
     pub warm: Overlaps,
-    /// What routers refused of it.
+    /// Its blocks that routers refused.
     pub refusals: Refusals,
 }
 
@@ -69,7 +69,7 @@ impl Refusals {
 pub struct RouterTally {
     /// Requests routed.
     pub routed: u64,
-    /// What routers found cached for them.
+    /// Blocks that routers found cached for them.
     pub overlaps: Overlaps,
     /// The same for requests that came when workers held blocks already.
     pub warm: Overlaps,

@@ -1,4 +1,4 @@
-//! Which release of Dynamo everybody runs, by all signs together.
+//! Works out the release of Dynamo that each process runs, from all signs together.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ const SUBJECT_LIMIT: usize = 16_384;
 /// Most places that are named for one process; there are fewer kinds.
 const PLACES: usize = 8;
 
-/// What is known of one process.
+/// The signs of one process.
 #[derive(Clone, Debug, Default)]
 struct Signs {
-    /// What the tag of its image says.
+    /// The release by its image's tag.
     tag: Option<Release>,
-    /// What it does.
+    /// Its role.
     seen: Releases,
     by: Vec<&'static str>,
 }
@@ -39,13 +39,13 @@ pub struct Versions {
     changes: u64,
 }
 
-/// What the signs say together.
+/// The releases that all signs allow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Family {
     /// The releases that everybody may run; nothing more than is known of the oldest when they are
     /// mixed.
     pub releases: Releases,
-    /// Where signs were seen.
+    /// The places of the signs.
     pub by: Vec<&'static str>,
     /// Two who cannot run the same release: who, what, and how it is known.
     pub mixed: Option<[(Subject, Releases, String); 2]>,

@@ -26,13 +26,13 @@ const SLOTTED_RANKS: usize = 2048;
 pub struct Measured<T> {
     /// The value.
     pub value: T,
-    /// Where it was read.
+    /// The place it was read from.
     pub source: Provenance,
     /// When.
     pub at: Timestamp,
 }
 
-/// What is known of one rank.
+/// The state of one rank.
 #[derive(Clone, Debug)]
 pub struct RankRecord {
     /// The rank.
@@ -43,21 +43,21 @@ pub struct RankRecord {
     pub live: Counters,
     /// Requests routed to it while kvtop was watching.
     pub live_routed: u64,
-    /// When its first KV event happened.
+    /// Time of its first KV event.
     pub first_event: Option<Timestamp>,
-    /// When the first thing that is counted of it happened: a KV event or a request.
+    /// Time of the first thing that is counted of it: a KV event or a request.
     pub begun: Option<Timestamp>,
-    /// When its last KV event happened.
+    /// Time of its last KV event.
     pub last_event: Option<Timestamp>,
     /// The publisher's number of its last KV event.
     pub last_event_id: Option<u64>,
     /// True when the blocks it held before kvtop attached are known.
     pub complete: bool,
-    /// Why they are not known although they were; none while they are, or if they never were.
+    /// The reason for which they are no longer known; none while they are, or if they never were.
     pub doubt: Option<Doubt>,
     /// Number of restarts under the same id.
     pub restarts: u64,
-    /// When it did so last.
+    /// The last time it did so.
     pub restarted: Option<Timestamp>,
     /// Blocks its engine has in use.
     pub used_blocks: Option<Measured<u64>>,
@@ -67,27 +67,27 @@ pub struct RankRecord {
     pub hit_rate: Option<Measured<f64>>,
     /// Blocks it has room for, from a router's log.
     pub capacity: Option<Measured<u64>>,
-    /// What else its metrics say of its room.
+    /// The room of its cache by other metrics.
     pub scraped: ScrapedRoom,
     /// A router's estimate of its load.
     pub load: Option<Measured<RouterLoad>>,
     /// Stores of it that routers' logs say they refused although the mirror holds their parents.
     pub router_refused: u64,
-    /// When a router said so last.
+    /// The last time a router said so.
     pub router_refused_last: Option<Timestamp>,
     /// Requests routed to it.
     pub routed: u64,
-    /// When the first one was.
+    /// The time of the first.
     pub first_routed: Option<Timestamp>,
-    /// When the last one was.
+    /// The time of the last.
     pub last_routed: Option<Timestamp>,
     /// Overlaps of those whose overlap is known.
     pub overlaps: Overlaps,
     /// Until then nobody needs to follow its chains: a router was seen to find prefixes on it.
     pub idle_until: Timestamp,
-    /// What is counted of its present incarnation, by when it happened.
+    /// Counts of its present incarnation, by time.
     pub buckets: Buckets<Tally>,
-    /// When its present incarnation began, as far as that is known: what happened before is history, and
+    /// Start of its present incarnation, as far as that is known: what happened before is history, and
     /// accuses nobody.
     pub born: Timestamp,
     /// The numbers of its KV events, where engines number every event (0.9).
@@ -103,7 +103,7 @@ pub struct RankRecord {
     pub is_old: bool,
 }
 
-/// What a router believes a rank to run. It weighs a rank by this.
+/// A router's estimate of a rank's load. It weighs a rank by this.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RouterLoad {
     /// Blocks decoding.
@@ -224,7 +224,7 @@ impl RankRecord {
     }
 }
 
-/// What is known of one worker.
+/// The state of one worker.
 #[derive(Clone, Debug)]
 pub struct WorkerRecord {
     /// The worker.
@@ -235,11 +235,11 @@ pub struct WorkerRecord {
     pub pod: Option<Arc<str>>,
     /// True once discovery said that it left.
     pub gone: bool,
-    /// When it said so.
+    /// The time it said so.
     pub left: Option<Timestamp>,
-    /// When it had left before it came back.
+    /// The time it had left before it came back.
     pub left_before: Option<Timestamp>,
-    /// When discovery was first heard of it; none when it never was.
+    /// The time discovery first named it; none when it never was.
     pub joined: Option<Timestamp>,
     /// The time it appeared, if that was seen: discovery named it before it did anything, or
     /// it had left before.
@@ -261,7 +261,7 @@ pub struct Workers {
     pods: HashMap<WorkerId, Arc<str>>,
     /// Workers that discovery named before anything else did, with their components.
     announced: HashMap<WorkerId, (Timestamp, Option<Arc<str>>)>,
-    /// When the present incarnation of each began, each with the slot before its own.
+    /// The start of each one's present incarnation, each with the slot before its own.
     births: HashMap<WorkerId, (Timestamp, Slot)>,
     refused: u64,
 }

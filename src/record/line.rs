@@ -33,7 +33,7 @@ pub struct Header {
     pub other: Map<String, Value>,
 }
 
-/// Which part of what was recorded was looked at. A replay looks at the same.
+/// The deployment that was looked at while recording. A replay looks at the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordedTarget {
     /// The graph deployment.

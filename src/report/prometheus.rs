@@ -15,7 +15,7 @@ use page::{Labels, counter, gauge, info};
 use super::check::Status;
 use crate::snapshot::Snapshot;
 
-/// How much of a deployment has series of its own.
+/// The parts of a deployment that have series of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// The deployment as a whole.
@@ -48,7 +48,7 @@ pub struct Process {
     pub resident_bytes: Option<u64>,
     /// Address space in use, in bytes.
     pub virtual_bytes: Option<u64>,
-    /// When it started, in seconds since 1970.
+    /// Its start, in seconds since 1970.
     pub start_seconds: Option<f64>,
     /// Open files.
     pub open_files: Option<u64>,

@@ -69,7 +69,7 @@ pub(super) async fn bundle(
     Ok(Exit::Clean)
 }
 
-/// Why there is no bundle.
+/// An error that leaves no bundle.
 enum Failed {
     /// There is nothing to put into it.
     Gathering(RunError),

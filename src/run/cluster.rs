@@ -1,6 +1,6 @@
 //! The sources of a deployment on Kubernetes: opened and closed as what is wanted changes.
 //!
-//! What to open is decided by `attach`; here it is only done. The task below owns every source, so
+//! Opens the sources that `attach` decides on. The task below owns every source, so
 //! that whoever suspends or ends kvtop has one to talk to.
 
 mod etcd;
@@ -31,7 +31,7 @@ pub(super) use etcd::EtcdOptions;
 use etcd::Etcd;
 use targets::{log_target, scrape_target};
 
-/// How long after a NATS server could not be reached it is tried again: first, and at most.
+/// The pause before an unreachable NATS server is tried again: first, and at most.
 const REACH_FIRST: Duration = Duration::from_secs(5);
 const REACH_LAST: Duration = Duration::from_secs(60);
 
@@ -48,7 +48,7 @@ pub(super) struct ClusterSpec {
     /// True when the user named ZMQ publishers, which then are the only ones.
     pub(super) zmq_named: bool,
     pub(super) port_forward: PortForward,
-    /// How much of log lines is kept.
+    /// The part of log lines that is kept.
     pub(super) log_text: LogText,
     /// The Dynamo namespace to listen to, in place of the one that the pods have.
     pub(super) dynamo_namespace: Option<Arc<str>>,
@@ -93,7 +93,7 @@ struct Cluster {
     scrapes: watch::Sender<Vec<ScrapeTarget>>,
     /// The NATS source, with what it was opened for.
     nats: Option<(NatsTarget, SourceHandle)>,
-    /// How often in a row a wanted NATS server could not be reached.
+    /// Failures in a row to reach a wanted NATS server.
     unreached: u32,
 }
 

@@ -20,7 +20,7 @@ use crate::simulator::Scenario;
 use crate::source::kube::KubeClient;
 use crate::tui::views;
 
-/// How long a person who presses Tab waits for the API server at most.
+/// The longest wait for the API server after a person presses Tab.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
 /// Answers a shell that asks for completions, and ends the process; does nothing unless one asks.

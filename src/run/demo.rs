@@ -99,7 +99,7 @@ pub(super) fn untouched(simulation: &Simulation) -> Feed {
     Told { scenario, steps_taken: 0, steering, change: None }.feed()
 }
 
-/// What the screen says of a demo.
+/// Words on the screen about a demo.
 struct Told {
     scenario: Scenario,
     steps_taken: usize,

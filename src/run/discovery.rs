@@ -1,4 +1,4 @@
-//! Where discovery records are, by the command line and by Dynamo's own variables.
+//! Finds discovery records by the command line and by Dynamo's own variables.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::source::nats::Secret;
 use crate::source::reach::Reach;
 use crate::source::{Emitter, SourceHandle};
 
-/// Where discovery records are.
+/// The place of discovery records.
 #[derive(Debug, Default)]
 pub(super) struct Records {
     etcd: Option<EtcdAt>,

@@ -22,10 +22,10 @@ use crate::snapshot::{Snapshot, ViewQuery};
 use crate::source::kube::{KubeClient, log_right, rights};
 use crate::tui::{self, theme::Level};
 
-/// How long sources are given: a direct connection and a port-forward take some seconds each.
+/// Time that sources are given: a direct connection and a port-forward take some seconds each.
 const LOOK: Duration = Duration::from_secs(15);
 
-/// How long those are given that follow the first: the other endpoints, and a first event.
+/// Time for those that follow the first: the other endpoints, and a first event.
 const MORE: Duration = Duration::from_millis(1500);
 
 /// Columns of a report that no terminal shows.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::domain::SourceState;
 use crate::source::{Desired, SourceHandle};
 
-/// How long a source may take to unsubscribe before the process stops anyway.
+/// Time for a source to unsubscribe before the process stops anyway.
 const UNSUBSCRIBE_WITHIN: Duration = Duration::from_secs(2);
 
 /// Has every source unsubscribe and waits until it has, but not for ever: a frozen subscriber slows

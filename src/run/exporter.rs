@@ -40,11 +40,11 @@ use crate::diagnose::rule;
 use crate::exit::Exit;
 use crate::fleet;
 
-/// How long to wait after a connection could not be taken.
+/// Pause after a connection could not be taken.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How long a request may take to arrive.
+/// Time for a request to arrive.
 const HEADERS_WITHIN: Duration = Duration::from_secs(5);
-/// How long a connection may stay: longer than a scrape, which takes 10 s at most unless configured otherwise.
+/// The lifetime of a connection: longer than a scrape, which takes 10 s at most unless configured otherwise.
 const CONNECTION_FOR: Duration = Duration::from_secs(30);
 
 /// The path below which runbooks are, to which alerts link.

@@ -30,13 +30,13 @@ use crate::snapshot::{Snapshot, ViewQuery};
 /// Frames taken in at once.
 const LOT: usize = 1024;
 
-/// How often a live engine is looked at.
+/// The interval at which a live engine is looked at.
 const STEP: Duration = Duration::from_millis(100);
 
-/// How long to wait for a server before the state is printed without one.
+/// The longest wait for a server before the state is printed without one.
 const REACH_WITHIN: Duration = Duration::from_secs(10);
 
-/// How often rules judge when nothing comes.
+/// The interval at which rules judge when nothing comes.
 const JUDGED_EVERY: Duration = Duration::from_secs(1);
 
 /// Returns how long to wait for a server: until rules have an opinion on its silence, too.

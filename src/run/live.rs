@@ -39,7 +39,7 @@ pub(super) struct Live {
     pub(super) frames: mpsc::Receiver<Frame>,
     pub(super) sources: Vec<SourceHandle>,
     pub(super) target: Target,
-    /// Where to say what to open next; none where everything was named.
+    /// The channel of sources to open next; none where everything was named.
     pub(super) attach: Option<Attach>,
     /// The cluster's client; none without Kubernetes.
     pub(super) client: Option<KubeClient>,
@@ -94,7 +94,7 @@ impl Target {
     }
 }
 
-/// How what the engine knows becomes sources.
+/// Turns the engine's knowledge into sources.
 pub(super) struct Attach {
     /// The Kubernetes namespace; none when only discovery records tell of the deployment.
     pub(super) namespace: Option<Arc<str>>,

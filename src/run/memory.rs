@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::source::Budget;
 
-/// What the process needs besides the index copy and frames in flight: program, screens, what is kept of the past
+/// Memory of the process besides the index copy and frames in flight: program, screens, what is kept of the past
 /// and of objects, buffers of connections.
 const FIXED: usize = 96 << 20;
 
@@ -15,7 +15,7 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from
 /// Bytes that a connection on the same machine may bring in a second, at most.
 const FASTEST: usize = 1 << 30;
 
-/// How long sources have to let go of what they hold.
+/// Time for sources to let go of what they hold.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Growth beyond what was left after an alarm that raises the next one.

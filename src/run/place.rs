@@ -1,4 +1,4 @@
-//! Which Kubernetes namespace `-n NAME` means: one of that name, or the one with the graph deployment or
+//! Resolves `-n NAME` to a Kubernetes namespace: one of that name, or the one with the graph deployment or
 //! Dynamo namespace of that name.
 
 use std::collections::BTreeSet;
@@ -64,7 +64,7 @@ impl fmt::Display for Ambiguous {
 #[derive(Debug, Default)]
 pub struct NotFound {
     name: String,
-    /// Where deployments were looked for.
+    /// The places where deployments were looked for.
     searched: Vec<String>,
     /// Resources without permission to list.
     unlisted: Vec<String>,
@@ -148,14 +148,14 @@ fn chosen(places: Vec<Place>, dgd: Option<&str>) -> Vec<Place> {
     if places.iter().any(fits) { places.into_iter().filter(fits).collect() } else { places }
 }
 
-/// Whether a Kubernetes namespace of this name exists.
+/// The existence of a Kubernetes namespace of this name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Existence {
     Exists,
     Missing,
     /// Listing is permitted, and the namespace has no pod.
     Empty,
-    /// Whether there is one may not be known.
+    /// The login may not learn if there is one.
     Hidden,
     /// No namespace can have this name.
     Impossible,
@@ -168,7 +168,7 @@ struct Search {
     names: BTreeSet<String>,
     searched: Vec<String>,
     unlisted: Vec<String>,
-    /// Why the API server could not be asked.
+    /// The reason why the API server could not be asked.
     lost: Option<Refusal>,
 }
 

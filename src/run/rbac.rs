@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::source::kube::KubeOptions;
 use crate::source::kube::rbac::{self, RbacParts};
 
-/// How long the API server is given to say what a name means. Whoever prints a role may not be let in yet.
+/// Time for the API server to say what a name means. Whoever prints a role may not be let in yet.
 const LOOK_UP: Duration = Duration::from_secs(3);
 
 /// Prints the role that kvtop needs.

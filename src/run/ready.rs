@@ -1,4 +1,4 @@
-//! Whether a headless command has heard enough to judge: sources have answered, and what they hold of the
+//! Tells if a headless command has heard enough to judge: sources have answered, and what they hold of the
 //! past has been read.
 
 use std::time::Duration;
@@ -8,10 +8,10 @@ use crate::attach::Wanted;
 use crate::domain::{SourceName, SourceState};
 use crate::snapshot::{Snapshot, SourceRow};
 
-/// How long is waited for history, unless `--wait` says otherwise.
+/// The longest wait for history, unless `--wait` says otherwise.
 pub(super) const WAIT: Duration = Duration::from_secs(30);
 
-/// How far a headless command is.
+/// The progress of a headless command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// No source of events has answered.

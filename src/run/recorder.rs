@@ -13,7 +13,7 @@ use crate::record::{Header, RecordError, RecordWriter};
 /// Room for about two seconds of events at 10 000 a second; a slower disk loses frames, counted.
 const QUEUE: usize = 20_000;
 
-/// How long a written frame may stay in memory.
+/// The longest time that a written frame stays in memory.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 
 /// A recording in progress.

@@ -27,7 +27,7 @@ use crate::source::kube::{KubeClient, NAMESPACE_LIMIT, Refusal};
 use crate::tui::command::Action;
 use crate::tui::scope::{Aim, Notice, Scope};
 
-/// How often the API server is asked again what a name means.
+/// The interval at which the API server is asked again what a name means.
 const LOOK_UP_EVERY: Duration = Duration::from_secs(5);
 
 /// The sources of the present session.

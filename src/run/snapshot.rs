@@ -21,12 +21,12 @@ use crate::tui::command::Format;
 use crate::tui::theme::Glyphs;
 use crate::tui::views::{self, View};
 
-/// When simulated deployments begin: any fixed time makes the same seed give the same picture.
+/// The start of simulated deployments: any fixed time makes the same seed give the same picture.
 const START: Timestamp = Timestamp(1_771_425_300_000_000);
 /// Time between two looks at a simulation: findings are raised and resolved at looks.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Where a state is from.
+/// The origin of a state.
 struct State {
     engine: Box<Engine>,
     at: Timestamp,

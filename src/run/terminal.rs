@@ -40,7 +40,7 @@ pub struct TerminalOptions {
     pub themes: Themes,
     /// Names that people gave to blocks.
     pub labels: Arc<Labels>,
-    /// How many colours the terminal shows.
+    /// The number of colours that the terminal shows.
     pub level: Level,
     /// The characters to draw with.
     pub glyphs: &'static Glyphs,
@@ -52,7 +52,7 @@ pub struct TerminalOptions {
     pub tour: bool,
     /// Time that graphs cover at first, when another than usual is wanted.
     pub window: Option<Duration>,
-    /// How to tell the desktop of each new critical finding.
+    /// The notification of the desktop for each new critical finding.
     pub notify: Notify,
     /// True to ring once for each new critical finding.
     pub bell: bool,
@@ -63,7 +63,7 @@ pub struct TerminalOptions {
 /// The name that stands for the theme of the terminal's background.
 pub const AUTO: &str = "auto";
 
-/// How the terminal is asked for a notification of the desktop.
+/// The sequence that asks the terminal for a notification of the desktop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Notify {
     /// Not at all.
@@ -88,7 +88,7 @@ impl Notify {
     }
 }
 
-/// What has to happen around a stop. A stopped subscriber that stays subscribed throttles the
+/// The steps around a stop. A stopped subscriber that stays subscribed throttles the
 /// publishers, so sources unsubscribe first.
 pub trait Hooks {
     /// Unsubscribes the sources. It is given two seconds.
@@ -108,7 +108,7 @@ impl Hooks for NoHooks {
     async fn after_continue(&mut self) {}
 }
 
-/// Why the UI ended.
+/// The reason why the UI ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// The user left.
@@ -127,7 +127,7 @@ impl Exit {
     }
 }
 
-/// Why the UI cannot go on.
+/// An error after which the UI cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum TerminalError {
     /// Raw mode or the alternate screen is not to be had.

@@ -11,7 +11,7 @@ use crate::snapshot::{Snapshot, SourceRow};
 /// Sources without which there is nothing to print.
 const NEEDED: [SourceName; 3] = [SourceName::Kubernetes, SourceName::Nats, SourceName::Zmq];
 
-/// How long to wait before missing parts of a namespace are reported.
+/// The wait before missing parts of a namespace are reported.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
 /// The largest number of messages, so that changing states do not flood a terminal.
@@ -21,7 +21,7 @@ const MOST: usize = 24;
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     told: BTreeSet<String>,
-    /// When the first picture with anything in it was made.
+    /// The time of the first picture with anything in it.
     heard: Option<Timestamp>,
 }
 

@@ -19,7 +19,7 @@ pub struct Deployment {
     pub model: Option<String>,
     /// The event plane, such as `JetStream`, `NATS core` or `ZMQ`.
     pub event_plane: Option<String>,
-    /// Which router's index semantics the mirror follows.
+    /// The router whose index semantics the mirror follows.
     pub semantics: String,
     /// The graph deployment looked at; none when there are several, or none is known.
     pub dgd: Option<String>,
@@ -91,13 +91,13 @@ pub struct PodRow {
     pub ready: bool,
     /// True when Dynamo's discovery sees it behind its service; none when that is unknown.
     pub in_service: Option<bool>,
-    /// Why it waits or ended, such as `CrashLoopBackOff`.
+    /// The reason why it waits or ended, such as `CrashLoopBackOff`.
     pub trouble: Option<String>,
     /// True once it was told to end.
     pub terminating: bool,
     /// Restarts of its containers.
     pub restarts: u64,
-    /// When it started.
+    /// Its start.
     pub started: Option<Timestamp>,
     /// Dynamo's version by its image's tag.
     pub version: Option<String>,

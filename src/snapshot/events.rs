@@ -56,7 +56,7 @@ impl EventKind {
 pub struct EventRow {
     /// Its number since kvtop started; views anchor to it.
     pub number: u64,
-    /// When it happened.
+    /// The time it happened.
     pub at: Timestamp,
     /// The subject: a worker's alias, a pod or a source.
     pub who: String,
@@ -66,7 +66,7 @@ pub struct EventRow {
     pub text: String,
     /// The gravity.
     pub gravity: Gravity,
-    /// Which source it is from.
+    /// The source it is from.
     pub source: SourceName,
     /// Number of similar events within the same second; they may differ in size.
     pub repeats: u64,
@@ -99,11 +99,11 @@ pub struct LogLine {
 /// A frame for people: what came, and what it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrameView {
-    /// Where it came from.
+    /// Its origin.
     pub origin: String,
-    /// When it arrived.
+    /// Its arrival.
     pub at: Timestamp,
-    /// When it happened, when its origin says so.
+    /// The time it happened, if its origin says so.
     pub time: Option<Timestamp>,
     /// Bytes of its body.
     pub size: u64,

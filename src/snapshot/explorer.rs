@@ -11,7 +11,7 @@ use crate::domain::{
 /// The part of the tree to show.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreeQuery {
-    /// Where the rows start.
+    /// The first row.
     pub root: TreeNode,
     /// Open rows, each with the number of its children that are wanted.
     pub open: HashMap<TreeNode, usize>,
@@ -81,7 +81,7 @@ pub struct TreeDetail {
     pub above: Option<u32>,
     /// Blocks on its run that somebody has.
     pub blocks: u32,
-    /// When a store last passed its run.
+    /// The time a store last passed its run.
     pub touched: Option<Timestamp>,
     /// The sequence hashes of the first blocks of its run.
     pub hashes: Vec<SequenceHash>,

@@ -1,11 +1,11 @@
-//! Where frames come from.
+//! The origin of frames.
 
 use std::sync::Arc;
 
 use super::Snapshot;
 use crate::domain::Timestamp;
 
-/// Where frames come from, and what can be done about it.
+/// The origin of frames, and the control that it allows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Feed {
     /// A running deployment.

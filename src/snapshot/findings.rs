@@ -50,7 +50,7 @@ pub struct FixRow {
 pub struct RolloutRow {
     /// The stage.
     pub stage: RolloutStage,
-    /// When the last of its objects was changed; none while that is not known.
+    /// The last change of its objects; none while that is not known.
     pub applied: Option<Timestamp>,
     /// Pods that run with it.
     pub restarted: usize,
@@ -108,12 +108,12 @@ pub struct FindingRow {
     pub subjects: Vec<WorkerId>,
     /// Ids of findings that are its consequences.
     pub explains: Vec<&'static str>,
-    /// When it was raised.
+    /// The time it was raised.
     pub raised: Timestamp,
     /// Since when nothing shows it any more; none while something does, and once it is resolved. It is
     /// resolved after half a minute of that.
     pub mending: Option<Timestamp>,
-    /// When it was resolved; none while it is true.
+    /// The time it was resolved; none while it is true.
     pub resolved: Option<Timestamp>,
 }
 

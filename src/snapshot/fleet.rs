@@ -83,7 +83,7 @@ pub struct Worst {
     pub severity: Severity,
     /// The fault, in one sentence.
     pub summary: String,
-    /// When it was raised.
+    /// The time it was raised.
     pub since: Timestamp,
     /// Number of other findings that count.
     pub more: usize,

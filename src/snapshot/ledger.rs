@@ -29,7 +29,7 @@ pub struct StreamRow {
 pub struct Hole {
     /// The number, as far as it is known; 0 when the loss could not be counted.
     pub messages: u64,
-    /// When the last of them were found to be missing.
+    /// The time the last of them were found to be missing.
     pub last: Timestamp,
     /// Workers whose events are missing, by name.
     pub lacking: Vec<Arc<str>>,

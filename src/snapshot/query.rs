@@ -10,7 +10,7 @@ use crate::domain::{Timestamp, WorkerRank};
 pub struct ViewQuery {
     /// The time graphs cover.
     pub window: Duration,
-    /// Where graphs end, those of an answer too; none for now.
+    /// The end of graphs, those of an answer too; none for now.
     pub until: Option<Timestamp>,
     /// A moment to compare with: the picture then has what users felt at it.
     pub compare: Option<Timestamp>,
@@ -51,7 +51,7 @@ pub enum Ask {
     Worker(WorkerRank),
     /// A page of the tree.
     Tree(Box<TreeQuery>),
-    /// Who gets which share of requests, and the decision of this number.
+    /// The shares of requests by worker, and the decision of this number.
     Routing(Option<u64>),
     /// The event of this number, with its frame.
     Event(u64),

@@ -16,7 +16,7 @@ pub struct Series {
 pub struct SeriesSet {
     /// The time all points cover together.
     pub window: Duration,
-    /// Where they end; none for the time of the picture.
+    /// Their end; none for the time of the picture.
     pub until: Option<Timestamp>,
     /// `stored` events per second.
     pub stores: Series,

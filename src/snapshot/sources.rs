@@ -9,7 +9,7 @@ use crate::domain::{Claim, HistoryNote, Peers, SourceName, SourceState, Timestam
 pub struct ClaimRow {
     /// The claim.
     pub claim: Claim,
-    /// When it was read.
+    /// The time it was read.
     pub at: Timestamp,
 }
 
@@ -26,7 +26,7 @@ pub struct SourceRow {
     pub troubles: Vec<Trouble>,
     /// The connections that it should have, and has, if it connects to several publishers or pods.
     pub peers: Option<Peers>,
-    /// When it will try again.
+    /// The time of its next attempt.
     pub retry_at: Option<Timestamp>,
     /// Round trip.
     pub rtt: Option<Duration>,
@@ -44,7 +44,7 @@ pub struct SourceRow {
     pub drops_uncounted: bool,
     /// Times it was interrupted after it had been live.
     pub interruptions: u64,
-    /// When its last frame arrived.
+    /// Arrival of its last frame.
     pub last_frame: Option<Timestamp>,
     /// True while it is not known yet what there is of the past to be read.
     pub pending: bool,
@@ -75,7 +75,7 @@ impl CatchingUp {
 pub struct Rejects {
     /// The number.
     pub count: u64,
-    /// How many happened while kvtop was watching.
+    /// Those that happened while kvtop was watching.
     pub live: u64,
     /// For each reason: how often, and the first sample.
     pub reasons: Vec<RejectRow>,
@@ -90,7 +90,7 @@ pub struct RejectRow {
     pub why: String,
     /// The number of times.
     pub count: u64,
-    /// When first.
+    /// The first time.
     pub first: Timestamp,
     /// The start of the first one, made printable.
     pub sample: String,

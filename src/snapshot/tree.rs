@@ -25,6 +25,6 @@ pub struct TreeSummary {
     pub shed_blocks: u64,
     /// True while removed workers are still being swept out; distinct counts are upper bounds then.
     pub behind: bool,
-    /// Why the mirror may differ from a router's index, for people; empty when it should not.
+    /// Reasons why the mirror may differ from a router's index, for people; empty when it should not.
     pub incomplete: Vec<String>,
 }

@@ -75,7 +75,7 @@ pub struct BlockSizes {
 pub struct Sourced<T> {
     /// The value.
     pub value: T,
-    /// Where it was read.
+    /// The place it was read from.
     pub source: Provenance,
     /// When.
     pub at: Timestamp,
@@ -100,7 +100,7 @@ pub enum Knowledge {
     Complete,
 }
 
-/// What a worker belongs to: names that outlive it.
+/// The owners of a worker: names that outlive it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Belongs {
     /// The graph deployment of its pod.
@@ -128,7 +128,7 @@ pub struct WorkerRow {
     pub role: Option<String>,
     /// True when discovery says that it left.
     pub gone: bool,
-    /// When discovery said so; none while it is there.
+    /// The time discovery said so; none while it is there.
     pub left: Option<Timestamp>,
     /// Knowledge of its earlier blocks.
     pub knowledge: Knowledge,
@@ -140,7 +140,7 @@ pub struct WorkerRow {
     pub change: Option<f64>,
     /// Accepted blocks by tier, in the order of [`Tier::ALL`].
     pub tiers: [u64; Tier::ALL.len()],
-    /// What it belongs to.
+    /// Its owners.
     pub belongs: Belongs,
     /// Events counted.
     pub counters: Counters,
@@ -171,7 +171,7 @@ pub struct WorkerRow {
     pub mean_overlap: Option<f64>,
     /// Requests that its worker runs or holds in its queue.
     pub in_flight: Option<u64>,
-    /// When its last KV event happened.
+    /// Time of its last KV event.
     pub last_event: Option<Timestamp>,
     /// Its publisher's number of that event.
     pub last_event_id: Option<u64>,

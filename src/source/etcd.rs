@@ -66,7 +66,7 @@ pub fn spawn(spec: EtcdSpec, emitter: Emitter) -> SourceHandle {
     SourceHandle { name: NAME, desired, state, task }
 }
 
-/// Why a watch ended.
+/// The reason why a watch ended.
 enum End {
     /// It is to be listed again: what changed meanwhile is no longer kept.
     Compacted,

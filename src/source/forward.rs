@@ -51,7 +51,7 @@ impl fmt::Display for PodPort {
     }
 }
 
-/// Where a connection should lead.
+/// The target of a connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Destination {
     /// A pod.
@@ -79,7 +79,7 @@ pub enum Destination {
 /// A connection that is open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forward {
-    /// Where it leads.
+    /// Its target.
     pub pod: PodPort,
     /// The address on this machine that leads there; none for a connection within kvtop.
     pub local: Option<SocketAddr>,
@@ -94,7 +94,7 @@ pub struct Listening {
     pub pod: PodPort,
 }
 
-/// Why there is no connection.
+/// The reason why there is no connection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ForwardError {
     /// The login lacks a permission.

@@ -34,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// The wait after a failure.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// How long to wait before asking. What is published after the moment of the dump must be heard, so
+/// The pause before asking. What is published after the moment of the dump must be heard, so
 /// that subscriptions come first.
 const SETTLE: Duration = Duration::from_secs(2);
 

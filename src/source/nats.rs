@@ -165,7 +165,7 @@ impl Source {
     }
 }
 
-/// Why there was no session.
+/// The reason why there was no session.
 enum Failure {
     Told,
     Refused(String),

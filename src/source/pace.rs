@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Messages a second from which on arrivals are gathered. Below that each is handed on at once.
 const BUSY: f64 = 300.0;
 
-/// How long arrivals are gathered: some 80 times a second.
+/// The window in which arrivals are gathered: some 80 in a second.
 const GATHER: Duration = Duration::from_millis(12);
 
 /// The time over which the rate is measured.
@@ -17,7 +17,7 @@ const FLOOD: usize = 4096;
 /// Decides whether the next arrivals may gather. Times are spans since any one start.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pace {
-    /// When the present window began, and what arrived in it.
+    /// The start of the present window, and its arrivals.
     began: Duration,
     count: usize,
     busy: bool,

@@ -17,7 +17,7 @@ use crate::source::forward::{
 use crate::source::kube::deepest;
 use crate::source::nats::Address;
 
-/// How long a direct connection may take, name resolution included. Inside a cluster it takes
+/// Time for a direct connection, name resolution included. Inside a cluster it takes
 /// milliseconds; outside, the wait is on the way of everything that follows.
 const DIRECT: Duration = Duration::from_secs(1);
 
@@ -32,7 +32,7 @@ pub struct Reached {
     pub name: Option<String>,
 }
 
-/// Why an address cannot be reached.
+/// The reason why an address cannot be reached.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReachError {
     /// It is none.
@@ -43,7 +43,7 @@ pub enum ReachError {
     Direct {
         /// The address, without credentials.
         address: String,
-        /// Why not directly.
+        /// The reason why not directly.
         direct: String,
     },
     /// A direct connection fails, and the address is none of the cluster.
@@ -51,7 +51,7 @@ pub enum ReachError {
     Foreign {
         /// The address, without credentials.
         address: String,
-        /// Why not directly.
+        /// The reason why not directly.
         direct: String,
     },
     /// Neither works.
@@ -59,9 +59,9 @@ pub enum ReachError {
     Forward {
         /// The address, without credentials.
         address: String,
-        /// Why not directly.
+        /// The reason why not directly.
         direct: String,
-        /// Why not through a forward.
+        /// The reason why not through a forward.
         #[source]
         forward: ForwardError,
     },

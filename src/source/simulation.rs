@@ -11,7 +11,7 @@ use crate::source::{Desired, Emitter, SourceHandle};
 
 /// Interval between bursts of frames: short enough to look continuous.
 const STEP: Duration = Duration::from_millis(50);
-/// How much of the past is emitted at once. A second is some hundred frames, far below the room of
+/// The part of the past that is emitted at once. A second is some hundred frames, far below the room of
 /// the channel, and so is the next while the engine catches up.
 const CATCH_UP: Duration = Duration::from_secs(1);
 /// Commands wait for one step at most.

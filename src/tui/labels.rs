@@ -14,7 +14,7 @@ const NAMES: usize = 10_000;
 /// Columns of a name; longer ones are cut.
 const COLUMNS: usize = 48;
 
-/// Why labels cannot be used.
+/// An error in labels.
 #[derive(Debug, Error)]
 pub enum LabelsError {
     /// It is no TOML of texts.

@@ -80,7 +80,7 @@ pub enum Notice {
     Type {
         /// Its kind.
         scope: Scope,
-        /// Why they are not known.
+        /// The reason why they are not known.
         why: String,
     },
     /// From now on pictures are of something else in the same namespace, of which nothing is known yet.

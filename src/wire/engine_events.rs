@@ -75,7 +75,7 @@ fn read(payload: &[u8]) -> Result<Option<EngineBlocks>, Malformed> {
     }))
 }
 
-/// What one event stores.
+/// The contents of one store event.
 struct Stored {
     /// Tokens in a block.
     size: u64,

@@ -32,7 +32,7 @@ pub(super) fn decode(
     })
 }
 
-/// Why a payload is no KV event.
+/// The reason why a payload is no KV event.
 enum Unreadable {
     Malformed(Malformed),
     Missing(&'static str),

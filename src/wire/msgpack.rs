@@ -4,7 +4,7 @@
 //! (docs/PERFORMANCE.md). Nothing recurses, so depth cannot overflow the stack, and no length is
 //! trusted for an allocation.
 
-/// Why bytes are not what was expected.
+/// The reason why bytes are not as expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Malformed {
     Short,

@@ -100,7 +100,7 @@ fn gauge_of(metric: &str) -> Option<GaugeName> {
     metric::GAUGES.iter().find(|(name, _)| *name == metric).map(|(_, gauge)| *gauge)
 }
 
-/// What the labels of vLLM's `cache_config_info` say besides its blocks: the tokens that fit, which for hybrid
+/// The other labels of vLLM's `cache_config_info`: the tokens that fit, which for hybrid
 /// models are fewer than all blocks would hold, and whether prefixes are reused (vLLM 0.31, `metrics/loggers.py`).
 fn configured(pod: &Arc<str>, sample: &Sample<'_>) -> Vec<Fact> {
     let mut facts = Vec::new();
@@ -144,7 +144,7 @@ fn counts(name: GaugeName, sample: &Sample<'_>) -> bool {
     name != GaugeName::InFlight || endpoint.is_none_or(|endpoint| endpoint == "generate")
 }
 
-/// What a frontend read from the card of its model. The block size is the one its router hashes with
+/// A frontend's settings from the card of its model. The block size is the one its router hashes with
 /// (dynamo-llm 0.9.0, `http/service/metrics.rs:670`).
 fn adopted(what: ClaimWhat, pod: &Arc<str>, sample: &Sample<'_>, value: f64) -> Option<Fact> {
     // Sizes are small whole numbers; anything else is no size.

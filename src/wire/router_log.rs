@@ -194,7 +194,7 @@ fn prompt(line: &Line<'_>, _pod: &Arc<str>) -> Option<Fact> {
     }))
 }
 
-/// What a router says of a worker that should publish KV events: `… worker_id=7 missing_dp_ranks=[0]`.
+/// A router's words about a worker that should publish KV events: `… worker_id=7 missing_dp_ranks=[0]`.
 fn event_source(line: &Line<'_>, pod: &Arc<str>, publishes: bool) -> Option<Fact> {
     let named = line.integer("worker_id=").or_else(|| line.integer("MISCONFIGURATION: worker "));
     Some(Fact::Claim(Claim {

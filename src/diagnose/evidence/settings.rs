@@ -37,7 +37,7 @@ pub struct SizeClaim {
     pub tokens: u32,
     /// The ground.
     pub ground: Ground,
-    /// Where it was read.
+    /// The place it was read from.
     pub source: Arc<str>,
     /// The text it was read from.
     pub raw: Arc<str>,
@@ -45,9 +45,9 @@ pub struct SizeClaim {
     pub set_by: Option<SetBy>,
     /// The kind of place that it was read from.
     pub medium: Medium,
-    /// When the claim was first seen.
+    /// The time the claim was first seen.
     pub at: Timestamp,
-    /// When the claim was last seen.
+    /// The time the claim was last seen.
     pub last: Timestamp,
 }
 
@@ -58,7 +58,7 @@ pub struct Setting<T> {
     pub value: T,
     /// The ground.
     pub ground: Ground,
-    /// Where it was read.
+    /// The place it was read from.
     pub source: Arc<str>,
     /// The text it was read from.
     pub raw: Arc<str>,
@@ -113,7 +113,7 @@ pub enum RouterKind {
 /// Settings, as far as they are known.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// Which kind of router this is.
+    /// The kind of router.
     pub router_kind: RouterKind,
     /// The router mode.
     pub router_mode: Option<Setting<Arc<str>>>,
@@ -127,7 +127,7 @@ pub struct Settings {
     pub replica_sync: Option<Setting<bool>>,
     /// Publishing of events by workers.
     pub publishes: Vec<OfWorker<bool>>,
-    /// Where engines publish events of their own.
+    /// Addresses at which engines publish events of their own.
     pub event_endpoints: Vec<OfWorker<Arc<str>>>,
     /// Prefix reuse in the engines of workers that compute prompts.
     pub prefix_reuse: Vec<OfWorker<bool>>,

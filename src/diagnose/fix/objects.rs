@@ -31,7 +31,7 @@ pub struct FileState {
     pub key: Arc<str>,
     /// The text; none when it is too long to be kept, or something was taken out of it.
     pub text: Option<Arc<str>>,
-    /// When it was last changed, as far as that is known.
+    /// The time of its last change, as far as that is known.
     pub changed: Option<Timestamp>,
 }
 
@@ -44,7 +44,7 @@ pub struct PodState {
     pub component: Option<Arc<str>>,
     /// Its role in the deployment.
     pub role: Role,
-    /// When its main container started.
+    /// Start of its main container.
     pub started: Option<Timestamp>,
     /// Its variables and its command.
     pub manifest: ManifestPart,

@@ -13,7 +13,7 @@ use super::{Change, Part};
 use crate::domain::{Component, ConfigSource, Graph, GraphApi};
 use crate::dynamo::{flag, variable};
 
-/// Where Dynamo's TensorRT-LLM workers take settings of the engine from that win over its file (0.9.0,
+/// The flag of Dynamo's TensorRT-LLM workers whose engine settings win over the file (0.9.0,
 /// `trtllm/main.py`; the variable from 1.0.0 on, `trtllm/backend_args.py`).
 const OVERRIDE: (&str, &[&str]) =
     (variable::TRTLLM_OVERRIDE_ENGINE_ARGS, &[flag::OVERRIDE_ENGINE_ARGS]);

@@ -46,7 +46,7 @@ impl Evidence {
 pub struct Progress {
     /// The stage.
     pub stage: RolloutStage,
-    /// When the last of its objects changed, where that is known.
+    /// The last change of its objects, where that is known.
     pub applied: Option<Timestamp>,
     /// Pods that run with it.
     pub restarted: Vec<Arc<str>>,

@@ -17,7 +17,7 @@ const GRACE: Duration = Duration::from_secs(30);
 /// The maximum age of a worker's last activity: an ended fault is not reported.
 const LATELY: Duration = Duration::from_secs(300);
 
-/// How long a pod may be ready before it registers. Without a readiness probe a pod is ready while it loads its model.
+/// Longest time from ready to registered. Without a readiness probe a pod is ready while it loads its model.
 const LOADING: Duration = Duration::from_secs(600);
 
 /// A discovery listing this soon after kvtop connected shows all workers.

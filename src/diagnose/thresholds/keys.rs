@@ -245,7 +245,7 @@ impl Thresholds {
     ///
     /// # Errors
     ///
-    /// When there is none of this name, or the value makes no sense for it; nothing is set then.
+    /// An unknown name, or a value that makes no sense for it; nothing is set then.
     pub fn set(&mut self, name: &str, value: f64) -> Result<(), ThresholdError> {
         let Some(key) = Self::KEYS.iter().find(|key| key.name == name) else {
             let nearest = Self::KEYS.iter().min_by_key(|key| distance(key.name, name));

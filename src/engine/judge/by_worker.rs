@@ -10,7 +10,7 @@ use crate::domain::{Basis, ClaimOf, ClaimValue, ClaimWhat, Subject, WorkerId};
 use crate::engine::{Setup, picture};
 use crate::model::StoredClaim;
 
-/// Who may say something of a worker's engine.
+/// The parts of a deployment that tell something about a worker's engine.
 const ENGINE: [ClaimOf; 3] = [ClaimOf::Engine, ClaimOf::Publisher, ClaimOf::Card];
 
 impl Setup<'_> {

@@ -1,4 +1,4 @@
-//! What is known of each model, where workers serve several.
+//! Evidence for each model, where workers serve several.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

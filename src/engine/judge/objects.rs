@@ -11,7 +11,7 @@ use crate::model::PodRecord;
 /// The objects as they were when something changed last.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct KnownObjects {
-    /// What they were made from: a count of changes, and the deployment that is looked at.
+    /// Their inputs: a count of changes, and the deployment that is looked at.
     version: Option<(u64, Option<String>)>,
     objects: Arc<Objects>,
 }

@@ -1,4 +1,4 @@
-//! What Kubernetes shows, to where it belongs.
+//! Stores facts from Kubernetes where they belong.
 
 use std::sync::Arc;
 

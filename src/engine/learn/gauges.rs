@@ -1,4 +1,4 @@
-//! What engines' metrics say of their KV caches, to the rank it is about.
+//! Stores engines' metrics of KV caches at the rank they are about.
 
 use std::sync::Arc;
 

@@ -66,7 +66,7 @@ fn counts_all(record: &RankRecord) -> bool {
     record.complete && !empty && (full || counters.removed_blocks == 0)
 }
 
-/// What there is room for.
+/// The room of a rank's cache.
 struct Room {
     subjects: Vec<Subject>,
     capacity: Option<Sourced<u64>>,
@@ -131,7 +131,7 @@ impl Room {
     }
 }
 
-/// What came and went in the last minutes.
+/// Blocks that came and went in the last minutes.
 struct Churn {
     stored: Figure,
     removed: Figure,

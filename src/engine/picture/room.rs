@@ -1,4 +1,4 @@
-//! How many blocks a rank has room for, and how many are in use.
+//! Blocks that a rank has room for, and blocks in use.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What routers say, and their last decisions.
+//! Pictures routers: their logs, and their last decisions.
 
 use super::span;
 use crate::diagnose::Objectives;

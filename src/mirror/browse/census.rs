@@ -1,6 +1,6 @@
 //! Sums over the whole tree, counted a slice at a time.
 //!
-//! How many blocks more than one rank has, and how long prompts are, is kept nowhere: to keep it would
+//! Counts of shared blocks and of prompts' lengths are kept nowhere: to keep it would
 //! cost every store. Instead all blocks are gone through in turn, so many for each page, and what the
 //! last full count found is shown. A small tree is counted whole for each page.
 

@@ -1,4 +1,4 @@
-//! Where things are: from names to blocks, from blocks to the rows that show them.
+//! Finds things: from names to blocks, from blocks to the rows that show them.
 //!
 //! A row is a run of blocks without a fork. The tree keeps such runs in one or more edges, since edges are
 //! never joined again; what is shown joins them.
@@ -32,13 +32,13 @@ pub(super) enum Spot {
 /// A row's worth of blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
-    /// Where it ends, and what follows hangs.
+    /// Its end, from which its children hang.
     pub(super) tail: u32,
     /// Its last block that somebody owns.
     pub(super) last: u32,
     /// Blocks that somebody owns.
     pub(super) blocks: u32,
-    /// When a store last passed.
+    /// The time a store last passed.
     pub(super) touched: u32,
 }
 

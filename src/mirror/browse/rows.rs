@@ -1,4 +1,4 @@
-//! Which rows there are, and what stands in those that are seen.
+//! Rows of the tree, and the contents of those that are seen.
 
 use std::collections::HashSet;
 
@@ -23,7 +23,7 @@ const CHILDREN: usize = 2_000;
 /// Listings that are remembered.
 const LISTINGS: usize = 512;
 
-/// Where a row was.
+/// The place of a row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
     place: TreePlace,

@@ -20,10 +20,10 @@ pub struct SizeByStores {
     pub prompts: u32,
 }
 
-/// How many prompts fit each of [`SIZES`].
+/// The number of prompts that fit each of [`SIZES`].
 type Counts = [u32; SIZES.len()];
 
-/// What prompts say of the size: of all ranks together, and of each. There is a rank for each that the
+/// Votes of prompts for a size: of all ranks together, and of each. There is a rank for each that the
 /// model of workers has at most.
 #[derive(Debug, Default)]
 pub(super) struct Votes {

@@ -165,7 +165,7 @@ fn blocks(page: &mut Page, snapshot: &Snapshot, labels: &Labels) {
     }
 }
 
-/// What must be known for a count to be one.
+/// Conditions under which a count is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Needs {
     Nothing,

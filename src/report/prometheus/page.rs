@@ -10,7 +10,7 @@ use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet, text};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
-/// What a metric is.
+/// The description of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A count that only grows while the process runs.
@@ -28,7 +28,7 @@ pub struct Stated {
     pub name: &'static str,
     /// Its kind.
     pub kind: Kind,
-    /// What it means, without a full stop.
+    /// Its meaning, without a full stop.
     pub help: &'static str,
 }
 

@@ -6,7 +6,7 @@ use super::Level;
 use super::page::{Kind, Labels, Page, Stated, counter, gauge, info};
 use crate::snapshot::{Knowledge, Snapshot, WorkerRow};
 
-/// How the values of a worker's ranks become one.
+/// The way the values of a worker's ranks become one.
 #[derive(Clone, Copy)]
 enum Fold {
     /// Their sum; unknown while one of them is.

@@ -11,7 +11,7 @@ use crate::run::RunError;
 /// The folder that everything unpacks into.
 const FOLDER: &str = "kvtop-bundle";
 
-/// How the name must end.
+/// The required end of the name.
 const ENDING: &str = ".tar.zst";
 
 /// One file of a bundle.

@@ -12,7 +12,7 @@ use crate::source::{Emitter, SourceHandle};
 /// The user's options for etcd.
 #[derive(Clone, Debug, Default)]
 pub(in crate::run) struct EtcdOptions {
-    /// Where it is; as the pods say when it is none.
+    /// Its address; none for the one that pods name.
     pub(in crate::run) addresses: Option<Vec<EtcdAddress>>,
     /// User and password.
     pub(in crate::run) login: Option<(String, Secret)>,

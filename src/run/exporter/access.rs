@@ -1,4 +1,4 @@
-//! Who may read the metrics: TLS, and a token that every scrape has to carry.
+//! Guards the metrics: TLS, and a token that every scrape has to carry.
 //!
 //! Certificate, key and token are read again a minute after they were read last: clusters renew them.
 
@@ -18,7 +18,7 @@ use crate::cli::ExportArgs;
 use crate::clock;
 use crate::domain::Timestamp;
 
-/// How long files are taken for what they were.
+/// Time for which files count as unchanged.
 const FRESH: Duration = Duration::from_secs(60);
 
 /// Longest token.
@@ -33,7 +33,7 @@ pub struct Unusable {
     why: String,
 }
 
-/// What a connection needs before it gets an answer.
+/// Checks before a connection gets an answer.
 #[derive(Clone)]
 pub(super) struct Access {
     /// Speaks TLS; without it the connection is plain.

@@ -19,13 +19,13 @@ use crate::clock;
 use crate::domain::Timestamp;
 use crate::report::prometheus::{self, Level, Page, Watched};
 
-/// How long a scrape waits for pictures: less than the 10 s after which Prometheus gives up.
+/// The longest wait of a scrape for pictures: less than the 10 s after which Prometheus gives up.
 const WITHIN: Duration = Duration::from_secs(9);
 
 /// A watcher that has not taken anything in for so long is stuck.
 const STUCK: Duration = Duration::from_secs(30);
 
-/// What the metrics of one moment are made of, and the pages made so far.
+/// The pictures of one moment, and the pages made of them so far.
 #[derive(Debug)]
 struct Moment {
     pictures: Vec<Arc<Picture>>,

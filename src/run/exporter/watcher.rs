@@ -20,7 +20,7 @@ use crate::engine::Engine;
 use crate::report::prometheus::Watched;
 use crate::snapshot::{Snapshot, ViewQuery};
 
-/// How long a picture is good for, and how often it is looked whether everything has been read.
+/// The lifetime of a picture, and the interval at which unread history is looked for.
 const FRESH: Duration = Duration::from_secs(1);
 
 /// Scrapes that wait for a picture at once.
@@ -51,12 +51,12 @@ impl Picture {
     }
 }
 
-/// How a watcher is doing.
+/// The state of a watcher.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Vitals {
-    /// When it last took in what had arrived.
+    /// The last time it took in what had arrived.
     pub(super) ticked: Timestamp,
-    /// Why its figures are not complete yet; none once sources have answered and history was read.
+    /// The reason why its figures are not complete yet; none once sources have answered and history was read.
     pub(super) waits_for: Option<String>,
 }
 
@@ -76,7 +76,7 @@ impl Watcher {
     }
 }
 
-/// What the task of a watcher needs.
+/// The parts of a watcher's task.
 pub(super) struct Watch {
     live: Live,
     asked: mpsc::Receiver<oneshot::Sender<Arc<Picture>>>,

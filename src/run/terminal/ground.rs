@@ -1,4 +1,4 @@
-//! Which background the terminal has: by `COLORFGBG`, else by asking it.
+//! Finds the background of the terminal: by `COLORFGBG`, else by asking it.
 //!
 //! The question is OSC 11, with the one for device attributes behind it, which every terminal answers:
 //! once that answer is there, no other comes. The wait is bounded. An answer that is later still is
@@ -17,7 +17,7 @@ use crate::tui::theme::contrast;
 
 /// The query to the terminal.
 const QUESTION: &[u8] = b"\x1b]11;?\x1b\\\x1b[c";
-/// How long the answer may take: a slow line, and no longer than a person waits.
+/// The longest wait for the answer: a slow line, and no longer than a person waits.
 const WAIT: Duration = Duration::from_millis(500);
 /// Longest answer that is read.
 const LONGEST: usize = 256;

@@ -11,10 +11,10 @@ use tokio::time::sleep;
 
 use super::{Exit, screen};
 
-/// How long the UI has to end by itself.
+/// Time for the UI to end by itself.
 const END_WITHIN: Duration = Duration::from_millis(1500);
 
-/// How long a terminal that takes nothing may take what gives it back.
+/// Time for a terminal that takes nothing to take the sequence that restores it.
 const RESTORE_WITHIN: Duration = Duration::from_millis(300);
 
 /// Ends the process soon after a signal, should the UI not do it: a terminal that blocks holds up

@@ -28,9 +28,9 @@ use crate::tui::theme::Theme;
 
 /// At most fifteen frames a second.
 const FRAME_GAP: Duration = Duration::from_millis(67);
-/// How often ages are drawn anew while nothing else happens.
+/// The interval at which ages are drawn anew while nothing else happens.
 const AGE_TICK: Duration = Duration::from_secs(1);
-/// How long a hook may take.
+/// The time limit of a hook.
 const HOOK_TIME: Duration = Duration::from_secs(2);
 
 /// The channels to and from everything else.

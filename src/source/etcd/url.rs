@@ -1,4 +1,4 @@
-//! Where etcd is: what Dynamo's `ETCD_ENDPOINTS` holds.
+//! Reads etcd's addresses from Dynamo's `ETCD_ENDPOINTS`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Who may ask the API server now, given what it answered before. Pure.
+//! Admits requests to the API server by its earlier answers. Pure.
 //!
 //! A right belongs to a namespace. While nobody knows whether it is there, one asks and the others
 //! wait; when it is not, nobody asks again before a minute has passed.

@@ -33,7 +33,7 @@ struct Trouble {
     why: String,
 }
 
-/// When forwards may be opened; those who have to wait are kept in order.
+/// Paces the opening of forwards; those who have to wait are kept in order.
 #[derive(Debug)]
 pub(super) struct Pace<T> {
     room: u32,

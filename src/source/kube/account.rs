@@ -10,7 +10,7 @@ use kube::config::{
 
 use super::error::KubeConfigError;
 
-/// Where Kubernetes mounts it.
+/// The folder in which Kubernetes mounts it.
 pub(super) const MOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /// The only name there is in the kubeconfig made of it.

@@ -1,5 +1,5 @@
-//! Which labels and annotations enter a frame: those of NVIDIA's operators and of Kubernetes itself, whose values are
-//! names and sizes. Variables and arguments: `wire::kept_of_processes`.
+//! Selects the labels and annotations that enter a frame: those of NVIDIA's operators and of Kubernetes itself,
+//! whose values are names and sizes. Variables and arguments: `wire::kept_of_processes`.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use crate::dynamo::label;
 /// The longest value that is taken for a name.
 const LONGEST_NAME: usize = 200;
 
-/// Who defines the labels that are kept.
+/// The owners of the labels that are kept.
 const DOMAINS: [&str; 5] = [label::PREFIX, "grove.io/", "kubernetes.io/", "k8s.io/", "helm.sh/"];
 
 /// Keeps of annotations those of NVIDIA's operators whose values are names or sizes.

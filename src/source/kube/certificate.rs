@@ -1,4 +1,4 @@
-//! When a certificate ends: so much of X.509 as says it.
+//! Reads a certificate's end: only so much of X.509 as that takes.
 
 use base64::Engine as _;
 

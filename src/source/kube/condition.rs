@@ -46,7 +46,7 @@ pub(super) enum Condition {
 /// The condition of a watch.
 #[derive(Clone, Debug)]
 pub(super) struct Report {
-    /// Which watch.
+    /// The watch.
     pub(super) slot: Arc<str>,
     pub(super) condition: Condition,
     /// True when it has seen a part of a Dynamo deployment.
@@ -57,7 +57,7 @@ pub(super) struct Report {
 #[derive(Debug, Default)]
 pub(super) struct Board {
     watches: BTreeMap<Arc<str>, (Condition, bool)>,
-    /// Why the server does not answer new requests, although watches are open.
+    /// The reason why the server does not answer new requests, although watches are open.
     pub(super) deaf: Option<String>,
     /// The notice about a namespace without Dynamo.
     pub(super) empty: Option<String>,

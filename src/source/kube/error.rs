@@ -1,4 +1,4 @@
-//! Why there is no client: one sentence each, with what to do.
+//! Reasons why there is no client: one sentence each, with the remedy.
 
 use std::error::Error;
 
@@ -7,7 +7,7 @@ use kube::config::KubeconfigError;
 
 use super::redact::redacted_line;
 
-/// Why the cluster cannot even be asked.
+/// The reason why the cluster cannot even be asked.
 #[derive(Debug, thiserror::Error)]
 pub enum KubeConfigError {
     /// There is neither kubeconfig nor service account.
@@ -52,7 +52,7 @@ pub enum KubeConfigError {
     NoPlugin {
         /// The command.
         command: String,
-        /// Why it could not be started.
+        /// The reason why it could not be started.
         source: std::io::Error,
     },
     /// The credential plugin failed.

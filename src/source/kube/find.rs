@@ -16,7 +16,7 @@ const MOST: usize = 5000;
 /// Objects that are asked for at once.
 const PAGE: usize = 500;
 
-/// Where to look.
+/// The place to look in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Within<'a> {
     /// In the whole cluster, which takes a right in the whole cluster.

@@ -28,7 +28,7 @@ pub struct KubeOptions {
     pub as_user: Option<String>,
     /// `--request-timeout`, for everything but watches.
     pub request_timeout: Option<Duration>,
-    /// Where the service account of the pod is mounted; where Kubernetes mounts it when none.
+    /// The folder of the pod's service account; none for the one in which Kubernetes mounts it.
     pub service_account: Option<PathBuf>,
 }
 

@@ -1,4 +1,4 @@
-//! Where else there is to look: namespaces of the cluster, contexts of the kubeconfig.
+//! Lists other places to look in: namespaces of the cluster, contexts of the kubeconfig.
 
 use super::client::KubeClient;
 use super::error::KubeConfigError;

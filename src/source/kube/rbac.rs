@@ -1,6 +1,6 @@
 //! The rights that kvtop needs, as a manifest to paste.
 
-/// Which Roles to print.
+/// The Roles to print.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RbacParts {
     /// To whom the rights are given; a service account `kvtop` when none.
@@ -47,7 +47,7 @@ const FIND: &str = "
   resources: [endpointslices]
   verbs: [get, list]";
 
-/// Where Dynamo's platform is installed in its documentation.
+/// The namespace of Dynamo's platform in its documentation.
 const PLATFORM: &str = "dynamo-system";
 
 /// Returns Roles and `RoleBinding`s with the least that kvtop needs in `namespace`, as YAML.
@@ -118,7 +118,7 @@ fn of_nats(home: &str, named: Option<&str>, subject: &Bound) -> String {
     }
 }
 
-/// Who gets the rights, and what tells the bindings of one from those of another.
+/// The receiver of the rights, and the name of its bindings.
 struct Bound {
     lines: String,
     suffix: String,

@@ -20,7 +20,7 @@ pub(super) const REDACTED: &str = "(redacted)";
 /// Keys that name a Secret rather than hold one.
 const REFERENCES: [&str; 4] = ["envfromsecret", "secretname", "imagepullsecret", "existingsecret"];
 
-/// How many texts may still be nested in one another: a script that quotes JSON whose strings are command
+/// The texts that may still be nested in one another: a script that quotes JSON whose strings are command
 /// lines. Whoever writes a text decides how deep it goes, so deeper ones are taken out whole.
 ///
 /// The limit bounds both the stack (each text holds at most the 128 levels that `serde_json` reads) and the

@@ -1,4 +1,4 @@
-//! Why the Kubernetes API did not give what it was asked for.
+//! Explains refusals of the Kubernetes API.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::domain::{Reason, Trouble};
 /// The longest part of a server's message that is repeated.
 const MESSAGE: usize = 200;
 
-/// Why a request was not answered as hoped. Its text is one sentence with what to do.
+/// The reason for which a request failed. Its text is one sentence with the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The credentials are not accepted (401).

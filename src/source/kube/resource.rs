@@ -10,7 +10,7 @@ use crate::domain::{ConfigMapUse, VariableKeys};
 /// The group of Dynamo's own resources.
 const NVIDIA: &str = "nvidia.com";
 
-/// Who defines a resource.
+/// The owner of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Group {
     Core,
@@ -29,7 +29,7 @@ pub(super) struct Resource {
     labels: &'static str,
     /// Only the object of this name.
     name: Option<Arc<str>>,
-    /// Which keys of a `ConfigMap` are variables.
+    /// The keys of a `ConfigMap` that become variables.
     pub(super) variables: VariableKeys,
 }
 

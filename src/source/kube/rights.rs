@@ -1,4 +1,4 @@
-//! Which rights there are, learned by asking for what they allow: GET requests for little, whose
+//! Learns the rights there are by asking for what they allow: GET requests for little, whose
 //! answers are thrown away. No access reviews: those are objects that are created.
 
 use std::sync::Arc;

@@ -54,7 +54,7 @@ pub(super) struct Source {
 enum Asked {
     /// The answers of the server, and their times.
     Probe(Result<Duration, Refusal>),
-    /// Which namespaces have a deployment.
+    /// The namespaces with a deployment.
     Namespaces(Vec<String>),
     /// Credentials were renewed, or could not be.
     Renewed,

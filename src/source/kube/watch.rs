@@ -49,7 +49,7 @@ const LIVED: Duration = Duration::from_secs(1);
 /// The longest wait that a server may ask for.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long a list waits for room in the channel; it could be asked for again, live frames not.
+/// The time a list waits for room in the channel; it could be asked for again, live frames not.
 const ROOM: Duration = Duration::from_millis(500);
 
 /// A resource, what is known of it, and how its watch is doing.
@@ -64,7 +64,7 @@ pub(super) struct Watch {
     failures: u32,
     /// Since when it has been forbidden.
     forbidden: Option<Instant>,
-    /// Which of the served versions is asked.
+    /// The served version that is asked for.
     version: usize,
     /// True when lists are to come from the server's cache, since its store does not answer.
     from_cache: bool,

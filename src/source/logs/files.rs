@@ -77,7 +77,7 @@ enum News {
     Ended,
 }
 
-/// Where a thread tells of its file.
+/// The channel by which a thread tells of its file.
 struct Told {
     place: usize,
     sender: mpsc::Sender<(usize, News)>,
@@ -117,7 +117,7 @@ fn read(path: Option<&Path>, told: &Told) {
     }
 }
 
-/// Why reading ended.
+/// The reason why reading ended.
 enum Passed {
     End,
     Unheard,

@@ -13,7 +13,7 @@ use super::LogTarget;
 use super::lines::{Splitter, Stamped};
 use crate::source::kube::{KubeClient, Refusal, deepest};
 
-/// How long the API server may take to begin an answer. One whose storage stalls lets requests hang.
+/// Time for the API server to begin an answer. One whose storage stalls lets requests hang.
 const HEADERS: Duration = Duration::from_secs(15);
 
 /// From where on a log is asked for.
@@ -135,7 +135,7 @@ impl Reading {
 pub(super) struct Instance {
     /// The instance that ended last, when there is another one after it, and when it ended.
     pub(super) before: Option<(String, Timestamp)>,
-    /// Why the container does not run, empty when it does.
+    /// The reason why the container does not run, empty when it does.
     pub(super) stopped: String,
 }
 

@@ -1,4 +1,4 @@
-//! Where the NATS server is and how to log in: a pure function of flags, environment and files.
+//! Finds the NATS server and the login: a pure function of flags, environment and files.
 //!
 //! Knows nothing of connections. Secrets are redacted wherever they could be shown.
 
@@ -18,7 +18,7 @@ pub struct Resolved {
     pub credential: Credential,
     /// TLS.
     pub tls: Tls,
-    /// Who named the address and the credentials, for the status bar.
+    /// The source of the address and the credentials, for the status bar.
     pub provenance: String,
     /// The origin of an address whose login was dropped, for people.
     pub withheld: Option<String>,

@@ -14,13 +14,13 @@ use super::options::Tls;
 use super::secret::Credential;
 use super::tls;
 
-/// How long one attempt may take, name resolution and handshake included, per address.
+/// Time for one attempt, name resolution and handshake included, per address.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long a request may take before the server counts as unwilling to answer it.
+/// Time after which the server counts as unwilling to answer a request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How often the client library asks whether the server is still there; it gives up after two
+/// The interval at which the client library asks if the server is still there; it gives up after two
 /// unanswered questions.
 const PING_INTERVAL: Duration = Duration::from_secs(5);
 

@@ -33,7 +33,7 @@ struct Held {
     mark: Mark,
 }
 
-/// Where a feed stands.
+/// The state of a feed.
 enum Phase {
     /// Live messages are held; what the stream holds now is not known.
     Asking,
@@ -62,7 +62,7 @@ pub(super) enum Standing {
 pub(super) struct Feed {
     pub(super) stream: Arc<str>,
     subject: Arc<str>,
-    /// When the stream was made; empty while no stream is known.
+    /// The time the stream was made; empty while no stream is known.
     created: String,
     /// Every message of the stream up to this number has been passed on.
     joined: u64,

@@ -28,7 +28,7 @@ pub struct NatsOptions {
     pub file: FilePlace,
 }
 
-/// Where the config file says that NATS is. It holds no login.
+/// The address of NATS in the config file. It holds no login.
 #[derive(Clone, Debug, Default)]
 pub struct FilePlace {
     /// Addresses, separated by commas.
@@ -66,7 +66,7 @@ pub enum NatsConfigError {
     BadAddress {
         /// The address, redacted.
         address: String,
-        /// Who named it.
+        /// The source that named it.
         from: String,
     },
     /// A file could not be read.
@@ -76,7 +76,7 @@ pub enum NatsConfigError {
         path: PathBuf,
         /// The content it should hold.
         what: &'static str,
-        /// Who named it.
+        /// The source that named it.
         from: String,
         /// Why.
         #[source]
@@ -104,7 +104,7 @@ pub enum NatsConfigError {
     NoPassword {
         /// The user.
         user: String,
-        /// Who named it.
+        /// The source that named it.
         from: String,
     },
     /// A certificate without key, or a key without certificate.

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::join::Lane;
 
-/// How often a stream is asked for live messages that it should hold. One that it never stores
+/// Requests to a stream for live messages that it should hold. One that it never stores
 /// holds up the others for so long.
 pub(super) const LOOKS: u32 = 40;
 

@@ -50,7 +50,7 @@ const SURVEY_REFUSED: Duration = Duration::from_secs(60);
 /// Delay before the next look when messages seem to be missing, or a request was not answered.
 const SURVEY_SOON: Duration = Duration::from_millis(300);
 
-/// How long live messages are held for streams that nobody tells of. A cluster elects a leader within
+/// The time live messages are held for streams that nobody tells of. A cluster elects a leader within
 /// seconds, and what is passed on before history comes in the wrong order.
 const SURVEY_PATIENCE: Duration = Duration::from_secs(15);
 
@@ -60,7 +60,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(25);
 /// Interval of checks for room, while messages wait for it.
 const ROOM_CHECK: Duration = Duration::from_millis(2);
 
-/// How often the client may read the socket before it is left alone for a moment.
+/// Reads of the socket before the client is left alone for a moment.
 const GATHER_TURNS: usize = 64;
 
 /// The longest wait of the loop.
@@ -76,7 +76,7 @@ const SUBJECTS: usize = 4096;
 pub(super) const TOO_MUCH: &str = "kvtop reached its memory limit (--max-memory) and gave up the connection, whose messages may \
                         be too large to hold";
 
-/// Why a session ended.
+/// The reason why a session ended.
 #[derive(Debug)]
 pub(super) enum End {
     /// The composition root wants something else.

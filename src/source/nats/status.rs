@@ -19,7 +19,7 @@ const PROGRESS: Duration = Duration::from_millis(250);
 /// For so long after a loss the source says that it is lossy; the counts stay.
 const LOSSY_FOR: Duration = Duration::from_secs(60);
 
-/// Where messages are that were published while there was no connection.
+/// The whereabouts of messages that were published while there was no connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kept {
     /// In the streams, from which they will be read.
@@ -51,7 +51,7 @@ pub(super) struct Status {
     drops_uncounted: u64,
     interruptions: u64,
     histories: BTreeMap<Arc<str>, HistoryNote>,
-    /// Why the source is lossy while messages that did not come are being read from their stream; else empty.
+    /// The reason for a lossy source while messages that did not come are being read from their stream; else empty.
     hole: &'static str,
     /// True once the server told of its streams, or that there are none.
     surveyed: bool,

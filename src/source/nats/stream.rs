@@ -68,7 +68,7 @@ pub(super) enum Survey {
     Failed(String),
 }
 
-/// Why there is nothing to read.
+/// The reason why there is nothing to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Absent {
     /// The server does not run it, or not for this account.

@@ -1,6 +1,6 @@
 //! One connection to a publisher, from the handshake to its loss.
 //!
-//! What comes is read and passed on at once, whatever else happens: a subscriber that stops reading
+//! Messages are read and passed on at once, whatever else happens: a subscriber that stops reading
 //! makes the publisher hold up to 100 000 messages for it (dynamo-runtime 0.9.0,
 //! `transports/event_plane/zmq_transport.rs:26`). What is written are a handshake, subscriptions and
 //! heartbeats, and never in the way of reading.
@@ -30,27 +30,27 @@ const UNWRITTEN: usize = 16 << 10;
 /// Parts of a message of an engine's own; those of Dynamo have four.
 const ENGINE_PARTS: usize = 3;
 
-/// Why the address of an engine's socket is useless as that of a publisher.
+/// The reason why an engine's socket is no publisher's address.
 const IS_ENGINE: &str = "this is an engine's own event socket, not the worker's publisher: pass it with --engine, \
                          and the address that discovery shows for kv-events with --zmq";
 
-/// Why the address of a publisher is useless as that of an engine.
+/// The reason why a publisher's address is no engine's.
 const IS_PUBLISHER: &str = "this is a worker's publisher for routers, not its engine's event socket: pass it with \
                             --zmq, and the endpoint of the engine's KV events configuration with --engine";
 
-/// How long, and how often.
+/// The time limit, and the number of attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ZmqLimits {
     /// Longest time to connect: a second for a direct connection, then a forward.
     pub connect: Duration,
-    /// How long the handshake may take.
+    /// Time for the handshake.
     pub handshake: Duration,
     /// Time between two heartbeats.
     pub heartbeat: Duration,
-    /// How late an answer may be. It comes after whatever is on its way, so that a late one means
+    /// The latest that an answer may come. It comes after whatever is on its way, so that a late one means
     /// that messages pile up before kvtop.
     pub patience: Duration,
-    /// How long a publisher should keep the connection to a kvtop that is silent, because it was
+    /// The time a publisher should keep the connection to a kvtop that is silent, because it was
     /// stopped.
     pub silence: Duration,
     /// The first wait after a loss.
@@ -79,7 +79,7 @@ impl Default for ZmqLimits {
     }
 }
 
-/// Why a connection ended.
+/// The reason why a connection ended.
 #[derive(Debug)]
 pub(super) enum End {
     /// The other side closed it, or is unusable.
@@ -96,7 +96,7 @@ impl From<zmtp::Violation> for End {
     }
 }
 
-/// What a connection is made of and made for.
+/// The parts of a connection, and its purpose.
 pub(super) struct Connection<'a> {
     pub(super) endpoint: &'a Arc<str>,
     pub(super) topics: &'a [String],
@@ -110,7 +110,7 @@ pub(super) struct Connection<'a> {
     pub(super) stripper: Option<Stripper>,
 }
 
-/// What is told of a connection while it lasts.
+/// News of a connection while it lasts.
 pub(super) trait Told {
     /// The subscriptions are made.
     fn live(&mut self);
@@ -266,12 +266,12 @@ impl Connection<'_> {
     }
 }
 
-/// What a connection remembers.
+/// The memory of a connection.
 struct State {
     /// Bytes that wait to be written.
     out: BytesMut,
     decoder: Decoder,
-    /// When the heartbeat that is not answered yet was sent.
+    /// The time the unanswered heartbeat was sent.
     asked: Option<Instant>,
 }
 

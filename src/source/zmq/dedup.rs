@@ -77,7 +77,7 @@ impl Lane {
     }
 }
 
-/// What passed, of all publishers behind one set of brokers. Shared by their connections, which
+/// The messages that passed, of all publishers behind one set of brokers. Shared by their connections, which
 /// all run on one thread.
 #[derive(Default)]
 pub(super) struct Shared(Mutex<HashMap<(Bytes, u64), Lane>>);

@@ -21,7 +21,7 @@ use crate::source::reach::{Line, Reach};
 pub(super) struct Standing {
     /// True while it is subscribed to.
     pub(super) live: bool,
-    /// Why it is not, once that is known.
+    /// The reason why it is not, once that is known.
     pub(super) trouble: Option<Reason>,
     /// Times that it was lost after it had been live.
     pub(super) interruptions: u64,

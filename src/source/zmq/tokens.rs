@@ -12,7 +12,7 @@ use crate::wire::engine_events::EngineBlocks;
 /// The same is said again this often, so that it does not look old.
 const AGAIN: Duration = Duration::from_secs(30);
 
-/// How often blocks are reported for an engine named by address: they identify its worker.
+/// The number of reports of blocks for an engine named by address: they identify its worker.
 const BLOCKS_AGAIN: Duration = Duration::from_secs(2);
 
 /// Parts of a message of Dynamo's own publisher.

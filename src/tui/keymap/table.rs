@@ -88,7 +88,7 @@ const FILTERED: &[Context] = &[
     Context::In(View::Events),
     Context::InList(View::Findings),
 ];
-/// Where the key leads to the list first.
+/// Keys that lead to the list first.
 const UNFILTERED: &[Context] = &[
     Context::In(View::Overview),
     Context::InOpened(View::Workers),

@@ -264,7 +264,7 @@ mod tests {
         }
     }
 
-    /// Where eyes see two of a theme's states alike, marks and words tell them apart; a theme that was
+    /// If eyes see two of a theme's states alike, marks and words tell them apart; a theme that was
     /// made for such eyes needs neither.
     #[test]
     fn states_are_told_apart_by_every_kind_of_eye_in_every_theme() {

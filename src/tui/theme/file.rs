@@ -30,7 +30,7 @@ fn nearest(typed: &str, known: &str) -> String {
     best.map_or(String::new(), |(_, word)| format!(" (did you mean `{word}`?)"))
 }
 
-/// Why a theme cannot be used. Each names what is known instead.
+/// An error in a theme. Each names the known values.
 #[derive(Debug, thiserror::Error)]
 pub enum ThemeError {
     /// There is no theme of that name.

@@ -1,4 +1,4 @@
-//! Why did the router pick that one? The last decisions, their costs, and who gets which share.
+//! Explains routing: the last decisions, their costs, and each worker's share.
 
 use ratatui::layout::Rect;
 

@@ -64,7 +64,7 @@ pub(super) enum Form {
     Variable,
 }
 
-/// Where a setting of a process was found.
+/// The place where a setting of a process was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found<'a> {
     /// The flag or variable.

@@ -21,10 +21,10 @@ const TEXT_LIMIT: usize = 8192;
 /// The placeholder that the source leaves for a secret.
 const REDACTED: &str = "(redacted)";
 
-/// How the note ends that stands in the place of what is too much, or nothing that is read.
+/// The end of the note that stands in the place of what is too much, or nothing that is read.
 const LEFT_OUT: &str = " bytes left out)";
 
-/// How it begins where an engine's configuration was expected.
+/// The start of that note where an engine's configuration was expected.
 const NO_YAML: &str = "(no YAML: ";
 
 /// Reads what looks like an engine's configuration; a `ConfigMap` holds anything.

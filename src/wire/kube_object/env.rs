@@ -1,6 +1,6 @@
 //! The environment of a container: its own variables, and those that come from `ConfigMap`s.
 //!
-//! What a Secret holds is never read. What a `ConfigMap` sets is known once its own frame was read;
+//! Contents of a Secret are never read. Variables of a `ConfigMap` are known once its own frame was read;
 //! until then whatever it may set is unknown, and is no default.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,7 +42,7 @@ pub(super) struct Env {
     values: BTreeMap<String, EnvValue>,
     lenders: BTreeMap<String, Lender>,
     wanted: BTreeMap<Arc<str>, VariableKeys>,
-    /// Where variables come from that are not known: any may be set.
+    /// A source of variables that are not known: any may be set.
     unseen: Option<Arc<str>>,
     /// The `ConfigMap`s that are not known.
     unread: BTreeSet<Arc<str>>,

@@ -1,4 +1,4 @@
-//! Which words of commands, and which values of variables, enter a frame: those that decoders read.
+//! Selects the words of commands and the values of variables that enter a frame: those that decoders read.
 //!
 //! Flags that kvtop reads stay, with their values; so do the syntax of scripts and the names of variables, for
 //! branches to be followed. Any other word is replaced by one that keeps its place. Equal words get equal

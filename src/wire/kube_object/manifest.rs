@@ -1,4 +1,4 @@
-//! Where the manifest of a component holds its variables and its command, as JSON pointers.
+//! Finds the variables and the command in the manifest of a component, as JSON pointers.
 
 use std::sync::Arc;
 

@@ -19,7 +19,7 @@ use crate::dynamo::{Kind, Setting as Row, engine, flag, release, settings, varia
 pub(super) struct Process<'a> {
     /// About whom.
     pub(super) subject: Subject,
-    /// Where its settings were read, such as `pod a`.
+    /// The place its settings were read from, such as `pod a`.
     pub(super) place: String,
     /// The basis of its settings.
     pub(super) basis: Basis,

@@ -92,7 +92,7 @@ pub(super) struct Started {
     pub(super) words: Vec<Arg>,
     /// The variables that are exported, and those that were taken away.
     pub(super) variables: BTreeMap<String, Variable>,
-    /// Why any other variable may be set too.
+    /// The reason why any other variable may be set too.
     pub(super) any_variable: Option<Arc<str>>,
     /// The working directory, when it is known.
     pub(super) directory: Option<String>,
@@ -104,7 +104,7 @@ pub(super) struct Started {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outer {
     pub(super) variables: BTreeMap<String, Variable>,
-    /// Why any other variable may be set too.
+    /// The reason why any other variable may be set too.
     pub(super) any: Option<Arc<str>>,
     pub(super) directory: Option<String>,
     pub(super) files: BTreeMap<String, Option<Arc<str>>>,

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::wire::encode::Pack;
 
-/// How one event is written.
+/// The form of one event.
 #[derive(Clone, Debug)]
 struct Written {
     worker: u64,

@@ -26,7 +26,7 @@ pub(super) struct Reading<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Line<'a> {
     text: &'a str,
-    /// Where it begins in the whole text.
+    /// Its start in the whole text.
     start: usize,
     used: &'a RefCell<Vec<Range<usize>>>,
 }

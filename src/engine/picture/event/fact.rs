@@ -1,4 +1,4 @@
-//! What one fact of a frame says, in words: its kind, and below it a name and a value for each part.
+//! Writes one fact of a frame in words: its kind, and below it a name and a value for each part.
 
 use super::{hash, named};
 use crate::domain::{

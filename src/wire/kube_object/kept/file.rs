@@ -1,4 +1,4 @@
-//! Which parts of an engine's configuration file, and of a discovery record, enter a frame.
+//! Selects the parts of an engine's configuration file and of a discovery record that enter a frame.
 //!
 //! Names, numbers and truths stay. A text stays where a decoder reads it, or where it is a word that many
 //! deployments share; any other text may be a prompt or a secret, whatever its name.
@@ -34,7 +34,7 @@ const RECORD_TEXTS: [&str; 15] = [
 /// Most entries of a list in a discovery record: more of them could be the tokens of a prompt.
 const LONGEST_LIST: usize = 64;
 
-/// How deep a discovery record is looked at.
+/// The depth to which a discovery record is looked at.
 const DEPTH: usize = 64;
 
 /// Returns what is kept of a file: the text itself where nothing has to go, else JSON of what stays, with a

@@ -1,4 +1,4 @@
-//! How a container reaches NATS, without its credentials (dynamo-runtime 0.9.0,
+//! Reads a container's address of NATS, without its credentials (dynamo-runtime 0.9.0,
 //! `transports/nats.rs:379`).
 
 use serde_json::Value;

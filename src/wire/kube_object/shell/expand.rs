@@ -84,7 +84,7 @@ struct Field {
     text: Text,
     /// More words may follow it that are not known.
     open: bool,
-    /// Where a pattern of file names begins, and where one of those that need a bracket to close does.
+    /// The start of a pattern of file names, and of one that needs a bracket to close.
     pattern: [Option<usize>; 2],
 }
 

@@ -28,7 +28,7 @@ pub(super) enum Piece {
 /// A word before expansion.
 pub(super) type Word = Vec<Piece>;
 
-/// Where a redirection points.
+/// The target of a redirection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Redirect {
     /// Writes standard output to a file, from the start or (`>>`) behind what is there.
@@ -105,7 +105,7 @@ pub(super) fn operand(text: &str, bash: bool, quoted: bool) -> Option<Word> {
     Some(word)
 }
 
-/// Where quoted text ends.
+/// The end of quoted text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Until {
     Quote,

@@ -39,7 +39,7 @@ pub(super) enum Export {
 pub(super) struct Entry {
     pub(super) value: Value,
     pub(super) exported: Export,
-    /// When it was set; entries from before a loss are unknown.
+    /// The time it was set; entries from before a loss are unknown.
     at: u64,
 }
 
