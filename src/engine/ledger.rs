@@ -167,9 +167,10 @@ impl Learner<'_> {
         let lost =
             told.map_or(0, |(history, ledger)| streams.accounts.told(&history.stream, ledger));
         let drops = (note.dropped, note.drops_uncounted);
-        let of_events = note.source.brings_events();
-        let before = of_events.then(|| streams.accounts.dropped.insert(note.source.clone(), drops));
-        let dropped = before.flatten().is_some_and(|before| drops > before);
+        let dropped = note.source.brings_events() && {
+            let before = streams.accounts.dropped.insert(note.source.clone(), drops);
+            drops > before.unwrap_or_default()
+        };
         if lost == 0 && !dropped {
             return;
         }
