@@ -254,7 +254,7 @@ fn missing_messages_withdraw_the_blame_until_the_cache_is_emptied() {
     let (_, known) = after(&frames);
 
     let refused: Vec<_> =
-        doubted.events.iter().filter(|row| row.text.contains("under parent")).collect();
+        doubted.events.iter().filter(|row| row.text.contains(", parent ")).collect();
     assert_eq!(refused[0].gravity, Gravity::Bad, "{refused:?}");
     assert_eq!(refused[1].gravity, Gravity::Notice, "{refused:?}");
     assert!(refused[1].text.contains("missing messages"), "{refused:?}");

@@ -249,7 +249,7 @@ fn copying_reaches_the_terminal_and_a_private_file() {
     let file = state.join("kvtop/clip.txt");
     pty.wait_for("events", |screen| screen.contains("Events") && screen.contains("STORE"));
     pty.send("y");
-    pty.wait_for("nothing to copy", |screen| screen.contains("nothing is selected"));
+    pty.wait_for("nothing to copy", |screen| screen.contains("nothing selected"));
     assert!(!file.exists());
 
     pty.send("\u{1b}[Zy");

@@ -272,7 +272,7 @@ fn what_cannot_be_looked_at_is_unknown_and_so_are_misspelt_arguments() {
     assert_eq!(code(&["check", "--help"]), 0);
     assert_eq!(code(&["stat", "--no-such-flag"]), 2);
     assert_eq!(code(&["explain", "KVT001"]), 0);
-    assert_eq!(code(&["explain", "KVT999"]), 1);
+    assert_eq!(code(&["explain", "KVT999"]), 2);
 }
 
 /// Lines of a frontend of Dynamo 0.9 whose users suspected a router that hashes blocks of 16 tokens.

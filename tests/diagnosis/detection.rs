@@ -22,7 +22,7 @@ struct Fault {
 }
 
 fn base(seed: u64) -> SimConfig {
-    let mut config = SimConfig::of(Scenario::Healthy);
+    let mut config = SimConfig::new(Scenario::Healthy);
     config.warm_up = Duration::from_secs(10 + seed % 7);
     config.history = seed.is_multiple_of(2);
     config.service.concurrency = 32 + 6 * usize::try_from(seed % 4).unwrap();
@@ -30,7 +30,7 @@ fn base(seed: u64) -> SimConfig {
 }
 
 fn of(scenario: Scenario, seed: u64) -> SimConfig {
-    let mut config = SimConfig::of(scenario);
+    let mut config = SimConfig::new(scenario);
     config.warm_up = Duration::from_secs(20 + seed % 7);
     config
 }
@@ -167,8 +167,8 @@ fn every_simulated_fault_is_named_within_a_minute() {
     let mut page = String::from(
         "# How well kvtop tells faults apart\n\nWritten by `tests/diagnosis/detection.rs` \
          (`tests/bless diagnosis` rewrites it). Each fault is simulated with 20 seeds, some \
-         with history and some as a late attach, and looked at every 10 simulated seconds for a minute. A \
-         row says what stood on top; `–` is nothing worse than a note.\n\n",
+         with history and some as a late attach, and looked at every 10 simulated seconds for a minute. Each \
+         cell counts runs in which that finding ranked first; `–` means no warning or worse.\n\n",
     );
     let mut columns: Vec<&str> = FAULTS.iter().map(|fault| fault.id).collect();
     columns.sort_unstable();

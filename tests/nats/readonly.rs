@@ -80,7 +80,7 @@ async fn a_login_that_may_not_ask_jetstream_still_gets_live_messages() {
     let publisher = worker(&server).await;
     publisher.make_streams(&messages).await;
     let mut attached = Attached::to(&at(&url(&server, "blind")));
-    attached.until_note("may not ask JetStream").await;
+    attached.until_note("may not read JetStream").await;
 
     publisher.publish(&messages).await;
 

@@ -32,7 +32,7 @@ const ENGINE_PARTS: usize = 3;
 
 /// The reason why an engine's socket is no publisher's address.
 const IS_ENGINE: &str = "this is an engine's own event socket, not the worker's publisher: pass it with --engine, \
-                         and the address that discovery shows for kv-events with --zmq";
+                         and the address that discovery shows for KV events with --zmq";
 
 /// The reason why a publisher's address is no engine's.
 const IS_PUBLISHER: &str = "this is a worker's publisher for routers, not its engine's event socket: pass it with \
