@@ -50,7 +50,7 @@ pub struct Seen<'a> {
 
 impl<'a> Seen<'a> {
     /// Returns the objects of `namespace` in `cluster` and `channels`.
-    pub fn of(cluster: &'a Cluster, channels: &'a Channels, namespace: &'a str) -> Self {
+    pub fn new(cluster: &'a Cluster, channels: &'a Channels, namespace: &'a str) -> Self {
         Self {
             namespace,
             pods: cluster.pods().map(|record| &record.pod).collect(),

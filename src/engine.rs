@@ -140,7 +140,7 @@ impl Engine {
         self.learner().roll(at);
         self.judge_before(at);
         self.glance(at);
-        let mut snapshot = picture::of(&self.known, &self.verdicts, query, at);
+        let mut snapshot = picture::snapshot(&self.known, &self.verdicts, query, at);
         if query.prefixes {
             let workers = &snapshot.workers;
             let page = picture::prefixes(&mut self.known, &mut self.browsing, workers, at);

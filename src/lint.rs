@@ -148,7 +148,7 @@ pub fn lint(sources: &[Source]) -> Verdicts {
         let place = |flaw: &Flaw| flaw.spots.first().map(|spot| (spot.file.clone(), spot.line));
         b.severity.cmp(&a.severity).then_with(|| place(a).cmp(&place(b))).then(a.id.cmp(b.id))
     });
-    edit::settle(text, &edit::Secrets::of(text, &sheets), &mut found.flaws);
+    edit::settle(text, &edit::Secrets::new(text, &sheets), &mut found.flaws);
     let named = |bad: Unreadable| {
         let name = sources.get(bad.file).map_or_else(|| Arc::from("?"), |file| file.name.clone());
         (name, bad)

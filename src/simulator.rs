@@ -143,7 +143,7 @@ impl Simulation {
     /// Returns the cluster of `scenario`, which has been running for a while at `start`: the first
     /// [`Simulation::advance`] gives what happened before.
     pub fn new(scenario: Scenario, seed: u64, start: Timestamp) -> Self {
-        Self::with(SimConfig::of(scenario), seed, start)
+        Self::with(SimConfig::new(scenario), seed, start)
     }
 
     /// Returns a cluster set up as `config` says.

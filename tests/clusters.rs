@@ -124,7 +124,7 @@ fn planted_secrets_reach_neither_facts_nor_reports() {
 
     let (engine, snapshot) = played(&frames);
 
-    let seen = attach::Seen::of(engine.cluster(), engine.channels(), "prod");
+    let seen = attach::Seen::new(engine.cluster(), engine.channels(), "prod");
     let wanted = attach::wanted(&seen, &attach::Choice::default());
     for text in [json::snapshot(&snapshot), format!("{snapshot:?}"), format!("{seen:?} {wanted:?}")]
     {
@@ -143,7 +143,7 @@ fn planted_secrets_reach_neither_facts_nor_reports() {
 fn a_recorded_deployment_is_attached_to_whole() {
     let (engine, _) = played(&frames(&fixture("clusters/config-map.frames")));
 
-    let seen = attach::Seen::of(engine.cluster(), engine.channels(), "gtc-demo");
+    let seen = attach::Seen::new(engine.cluster(), engine.channels(), "gtc-demo");
     let wanted = attach::wanted(&seen, &attach::Choice::default());
 
     insta::assert_debug_snapshot!("attach-config-map", wanted);

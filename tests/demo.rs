@@ -82,7 +82,7 @@ fn prefixes_of_a_demo_have_names() {
 
         let Answer::Tree(page) = demo.picture(&query).answer else { panic!("no tree") };
 
-        let label = |node: &TreeNode| labels.of(node).map(str::to_owned);
+        let label = |node: &TreeNode| labels.label(node).map(str::to_owned);
         let names: Vec<String> =
             page.rows.iter().filter_map(|row| label(&row.place.node)).collect();
         assert!(names.iter().any(|name| name == "support-bot system prompt"), "{names:?}");
@@ -105,7 +105,7 @@ fn a_worker_more_takes_its_share() {
 
 #[test]
 fn sixteen_workers_show_what_cache_aware_routing_is_worth() {
-    let config = SimConfig::of(Scenario::Fleet16);
+    let config = SimConfig::new(Scenario::Fleet16);
     assert_eq!(config.mode, RouterMode::RoundRobin);
     let seen = |mode| {
         let config = SimConfig { mode, ..config.clone() };

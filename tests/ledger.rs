@@ -61,7 +61,7 @@ fn a_recording_that_lacks_a_fifth_of_its_events_is_not_ok() {
         let hole = seen.ledger.hole.clone().unwrap_or_else(|| panic!("{name}: no hole"));
         // The last ones of each rank are followed by none that would tell.
         assert!(hole.messages + 4 >= gone.len() as u64, "{name}: {hole:?} of {}", gone.len());
-        assert_ne!(Status::of(&seen), Status::Ok, "{name}");
+        assert_ne!(Status::new(&seen), Status::Ok, "{name}");
         assert!(is_noted(&seen), "{name}");
     }
 }
@@ -157,7 +157,7 @@ fn numbers_that_are_missing_though_a_whole_stream_came_were_never_published() {
 
     assert_eq!(seen.ledger.hole, None, "{:?}", seen.ledger);
     assert!(seen.workers.iter().any(|row| row.ledger.missing > 0));
-    assert_ne!(Status::of(&seen), Status::Unknown);
+    assert_ne!(Status::new(&seen), Status::Unknown);
 }
 
 #[test]
@@ -166,9 +166,9 @@ fn what_a_stream_deleted_unread_forbids_ok() {
     let (_, before) = played(&with_ledger(&whole, 0));
     let (_, seen) = played(&with_ledger(&whole, 7));
 
-    assert_eq!((&before.ledger.hole, Status::of(&before)), (&None, Status::Ok));
+    assert_eq!((&before.ledger.hole, Status::new(&before)), (&None, Status::Ok));
     assert_eq!(seen.ledger.hole.as_ref().map(|hole| hole.messages), Some(7));
-    assert_eq!(Status::of(&seen), Status::Unknown);
+    assert_eq!(Status::new(&seen), Status::Unknown);
     assert!(is_noted(&seen));
     let text = kvtop::report::check::text(&seen);
     assert!(text.contains("7 KV events did not reach kvtop, the last 0 s ago"), "{text}");
@@ -183,7 +183,7 @@ fn frames_that_a_source_passed_on_and_a_recording_lacks_are_missed() {
     let count = gone.len() as u64;
     assert_eq!(seen.ledger.streams[0].unseen, count);
     assert!(seen.ledger.hole.as_ref().is_some_and(|hole| hole.messages >= count));
-    assert_ne!(Status::of(&seen), Status::Ok, "{}", kvtop::report::check::text(&seen));
+    assert_ne!(Status::new(&seen), Status::Ok, "{}", kvtop::report::check::text(&seen));
 }
 
 #[test]

@@ -133,7 +133,7 @@ fn what_engines_of_later_releases_print_is_read_too() {
 }
 
 fn simulated(scenario: Scenario, history: bool) -> Snapshot {
-    let mut config = SimConfig::of(scenario);
+    let mut config = SimConfig::new(scenario);
     config.history = history;
     let mut simulation = Simulation::with(config, 3, NOW);
     let frames = simulation.advance(NOW.after(Duration::from_secs(60)));
@@ -161,7 +161,7 @@ fn a_cache_that_is_too_small_keeps_blocks_for_seconds_and_stores_them_again() {
 
 #[test]
 fn a_worker_that_just_came_is_measured_from_its_first_event_on() {
-    let mut config = SimConfig::of(Scenario::Mismatch);
+    let mut config = SimConfig::new(Scenario::Mismatch);
     config.history = true;
     let mut simulation = Simulation::with(config, 3, NOW);
     let before = NOW.after(Duration::from_secs(400));

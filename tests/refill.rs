@@ -100,7 +100,7 @@ fn a_cleared_cache_closes_the_hole_of_its_worker_at_once_and_of_no_other() {
         let alone = last_messages(name, &left).len() == 1;
         assert!(alone || one.ledger.hole.is_some(), "{name}");
         assert_eq!(seen.ledger.hole, None, "{name}");
-        assert_eq!(Status::of(&seen), Status::of(&played(&whole).1), "{name}");
+        assert_eq!(Status::new(&seen), Status::new(&played(&whole).1), "{name}");
         assert!(seen.tree.incomplete.is_empty(), "{name}: {:?}", seen.tree.incomplete);
         assert_eq!(events_row(&seen), SourceState::Live, "{name}");
     }
@@ -175,13 +175,13 @@ fn a_loss_of_unknown_messages_is_closed_by_the_next_number_of_every_worker() {
     let hole = seen.ledger.hole.clone().unwrap();
     assert_eq!((hole.messages, hole.lacking.len()), (7, 0));
     assert!(hole.unsure.len() > 1 && is_noted(&seen));
-    assert_ne!(Status::of(&seen), Status::Ok);
+    assert_ne!(Status::new(&seen), Status::Ok);
     let text = kvtop::report::check::text(&seen);
     assert!(text.contains("7 KV events did not reach kvtop"), "{text}");
 
     // None of the workers lacks a number.
     let (_, seen) = played(&all);
-    assert_eq!((seen.ledger.hole.as_ref(), Status::of(&seen)), (None, Status::Ok));
+    assert_eq!((seen.ledger.hole.as_ref(), Status::new(&seen)), (None, Status::Ok));
     assert!(!is_noted(&seen), "{:?}", seen.tree.incomplete);
 }
 
@@ -206,10 +206,10 @@ fn a_drop_that_nobody_can_count_is_closed_by_the_next_number_of_every_worker() {
 
         let (_, seen) = played(&until);
         assert!(seen.ledger.hole.as_ref().is_some_and(|hole| hole.unsure.len() > 1), "{name}");
-        assert_ne!(Status::of(&seen), Status::Ok, "{name}");
+        assert_ne!(Status::new(&seen), Status::Ok, "{name}");
 
         let (_, seen) = played(&all);
-        assert_eq!((seen.ledger.hole.as_ref(), Status::of(&seen)), (None, Status::Ok), "{name}");
+        assert_eq!((seen.ledger.hole.as_ref(), Status::new(&seen)), (None, Status::Ok), "{name}");
     }
 }
 

@@ -99,7 +99,7 @@ fn the_mirror_holds_what_the_simulated_router_holds() {
 fn frames_of_every_version_are_understood() {
     let mut wrong = Vec::new();
     for family in Family::ALL {
-        let config = SimConfig { family, dp_ranks: 2, ..SimConfig::of(Scenario::Healthy) };
+        let config = SimConfig { family, dp_ranks: 2, ..SimConfig::new(Scenario::Healthy) };
         let simulation = Simulation::with(config, 5, START);
         let (found, differences) = compared(family.name(), simulation, true);
         wrong.extend(differences);

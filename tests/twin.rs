@@ -24,7 +24,7 @@ pub(crate) fn deployment(mode: RouterMode, users: usize, workers: usize) -> SimC
         warm_up: Duration::ZERO,
         mode,
         service: Service { concurrency: users, ..Service::default() },
-        ..SimConfig::of(Scenario::Healthy)
+        ..SimConfig::new(Scenario::Healthy)
     }
 }
 

@@ -183,7 +183,7 @@ fn defaults_to_zmq(version: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn of(namespaces: &[&str]) -> NatsTarget {
+    fn target_of(namespaces: &[&str]) -> NatsTarget {
         NatsTarget {
             servers: "nats://nats:4222".into(),
             login: Login::Unset,
@@ -197,11 +197,14 @@ mod tests {
 
     #[test]
     fn a_connection_covers_what_it_hears_and_nothing_more() {
-        assert!(of(&["a", "b"]).covers(&of(&["b"])));
-        assert!(!of(&["b"]).covers(&of(&["a", "b"])));
-        assert!(of(&[]).covers(&of(&[])));
-        assert!(!of(&["a"]).covers(&of(&[])) && !of(&[]).covers(&of(&["a"])));
-        let moved = NatsTarget { servers: "nats://other:4222".into(), ..of(&["a"]) };
-        assert!(!of(&["a"]).covers(&moved));
+        assert!(target_of(&["a", "b"]).covers(&target_of(&["b"])));
+        assert!(!target_of(&["b"]).covers(&target_of(&["a", "b"])));
+        assert!(target_of(&[]).covers(&target_of(&[])));
+        assert!(
+            !target_of(&["a"]).covers(&target_of(&[]))
+                && !target_of(&[]).covers(&target_of(&["a"]))
+        );
+        let moved = NatsTarget { servers: "nats://other:4222".into(), ..target_of(&["a"]) };
+        assert!(!target_of(&["a"]).covers(&moved));
     }
 }

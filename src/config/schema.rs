@@ -11,12 +11,12 @@ pub fn schema(thresholds: &[Threshold]) -> String {
     for setting in SETTINGS {
         match setting.name.split_once('.') {
             None => {
-                root.insert(setting.name.to_owned(), of(setting));
+                root.insert(setting.name.to_owned(), property(setting));
             }
             Some((section, key)) => {
                 let table = root.entry(section.to_owned()).or_insert_with(|| table(Map::new()));
                 if let Some(Value::Object(fields)) = table.get_mut("properties") {
-                    fields.insert(key.to_owned(), of(setting));
+                    fields.insert(key.to_owned(), property(setting));
                 }
             }
         }
@@ -27,7 +27,7 @@ pub fn schema(thresholds: &[Threshold]) -> String {
     });
     root.insert("keys".to_owned(), json!({"type": "object", "additionalProperties": key}));
     let mut color = Map::new();
-    color.insert("color".to_owned(), of(CONTEXT_COLOR));
+    color.insert("color".to_owned(), property(CONTEXT_COLOR));
     let context = table(color);
     root.insert("contexts".to_owned(), json!({"type": "object", "additionalProperties": context}));
     let limits = thresholds.iter().map(|limit| {
@@ -53,7 +53,7 @@ fn table(fields: Map<String, Value>) -> Value {
     Value::Object(table)
 }
 
-fn of(setting: &Setting) -> Value {
+fn property(setting: &Setting) -> Value {
     let mut schema = match setting.kind {
         Kind::Flag => json!({"type": "boolean"}),
         Kind::Choice(words) => json!({"enum": words}),

@@ -29,7 +29,7 @@ macro_rules! gauges {
                 }
             }
 
-            const fn of(self) -> Of {
+            const fn scope(self) -> Of {
                 match self {
                     $(Self::$name => Of::$of),*
                 }
@@ -91,6 +91,6 @@ gauges! {
 impl GaugeName {
     /// Returns true for what an engine reports of one rank; the others are summed over a router's labels.
     pub const fn is_of_rank(self) -> bool {
-        matches!(self.of(), Of::Rank)
+        matches!(self.scope(), Of::Rank)
     }
 }

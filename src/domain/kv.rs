@@ -229,7 +229,7 @@ pub struct KvHead {
 
 impl KvHead {
     /// Returns the head of a device-tier event of `worker`, rank `dp_rank`, at time zero.
-    pub const fn of(worker: WorkerId, dp_rank: DpRank) -> Self {
+    pub const fn new(worker: WorkerId, dp_rank: DpRank) -> Self {
         Self {
             at: Timestamp(0),
             rank: WorkerRank { worker, dp_rank },

@@ -107,7 +107,7 @@ impl Explorer {
         mirror.warm(&mut self.heat, tick(at));
     }
 
-    fn of(&mut self, rank: WorkerRank) -> Option<&mut Said> {
+    fn rank_mut(&mut self, rank: WorkerRank) -> Option<&mut Said> {
         if self.said.len() >= RANK_LIMIT && !self.said.contains_key(&rank) {
             return None;
         }
@@ -116,7 +116,7 @@ impl Explorer {
 
     /// Notes the cost that a router computed for a rank.
     pub(super) fn term(&mut self, term: &FormulaTerm, at: Timestamp) {
-        if let Some(said) = self.of(term.rank) {
+        if let Some(said) = self.rank_mut(term.rank) {
             said.cost = Some((term.weight, term.decode_blocks, at));
         }
     }
@@ -132,7 +132,7 @@ impl Explorer {
     ) {
         let Some(router) = decision.tree_size.filter(|size| *size > 0) else { return };
         let [before, ..] = mirror.counts(rank).accepted;
-        let Some(said) = self.of(rank) else { return };
+        let Some(said) = self.rank_mut(rank) else { return };
         said.size = Some(Size { router, before, after: before, at });
         if !self.fresh.contains(&rank) {
             self.fresh.push(rank);

@@ -134,7 +134,7 @@ impl Learner<'_> {
     pub(super) fn is_foreign(&mut self, frame: &Frame, source: &SourceName) -> bool {
         self.refresh_foreign();
         let generation = self.known.fleet.foreign.generation;
-        let lane = self.pending.lanes.of(frame);
+        let lane = self.pending.lanes.lane(frame);
         if lane.as_ref().is_some_and(|lane| lane.ours == Some(generation)) {
             return false;
         }
@@ -151,7 +151,7 @@ impl Learner<'_> {
         }
         if foreign {
             self.note_foreign(&home, frame, source);
-        } else if let Some(lane) = self.pending.lanes.of(frame) {
+        } else if let Some(lane) = self.pending.lanes.lane(frame) {
             lane.ours = Some(generation);
         }
         foreign

@@ -45,7 +45,7 @@ impl FrameRing {
     }
 
     /// Returns the frame of entry `number`.
-    pub(super) fn of(&self, number: u64) -> Option<&KeptFrame> {
+    pub(super) fn frame(&self, number: u64) -> Option<&KeptFrame> {
         let at = self.frames.binary_search_by_key(&number, |(number, _)| *number).ok()?;
         self.frames.get(at).map(|(_, kept)| kept)
     }
@@ -96,8 +96,8 @@ mod tests {
 
         let (frames, bytes) = kept.size();
         assert!(frames == BYTES / LONGEST && bytes <= BYTES, "{frames} {bytes}");
-        assert!(kept.of(0).is_none());
-        let last = kept.of(99).unwrap();
+        assert!(kept.frame(0).is_none());
+        let last = kept.frame(99).unwrap();
         assert_eq!((last.size, last.frame.len()), (100_000, LONGEST));
         for number in 100..5_000 {
             kept.keep(number, &frame(1));

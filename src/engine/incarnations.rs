@@ -33,7 +33,7 @@ impl Learner<'_> {
         self.apply_kv();
         // With other workers, routers may hash with another size.
         self.known.routing.router.fractions.clear();
-        let slot = self.known.times.slots.of(at);
+        let slot = self.known.times.slots.slot(at);
         let watched =
             self.known.streams.listens_since(&self.known.times).is_some_and(|since| since <= at);
         for index in self.known.fleet.workers.begin(worker, at, slot) {

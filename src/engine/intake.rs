@@ -32,7 +32,7 @@ impl Learner<'_> {
         let mut taken = 0;
         for frame in burst.iter().take_while(|frame| frame.at.seconds() <= second) {
             let early = frame.happened() > frame.at.after(CLOCK_AHEAD);
-            if early || self.pending.lanes.of(frame).is_none() && !is_clean(frame) {
+            if early || self.pending.lanes.lane(frame).is_none() && !is_clean(frame) {
                 self.take_mended(frame, early);
             } else {
                 (self.frame, self.pending.present) = (Some(frame), taken);
@@ -86,13 +86,13 @@ impl Learner<'_> {
     pub(super) fn counts_of(&mut self, index: usize, at: Timestamp) -> Option<&mut Tally> {
         let times = &mut self.known.times;
         times.active = times.active.max(at);
-        let slot = times.slots.of(at);
+        let slot = times.slots.slot(at);
         self.known.fleet.workers.ranks_mut().get_mut(index)?.counts(slot, at)
     }
 
     /// Returns the counts of routers, and of nobody's rank, for something that happened at `at`.
     pub(super) fn router_counts(&mut self, at: Timestamp) -> &mut RouterTally {
-        self.known.routing.router.buckets.slot(self.known.times.slots.of(at))
+        self.known.routing.router.buckets.slot(self.known.times.slots.slot(at))
     }
 
     /// Notes gauges for every second up to `at`.
@@ -244,7 +244,7 @@ impl Learner<'_> {
             Origin::Health { .. } => return name,
             _ => {}
         }
-        if let Some(lane) = self.pending.lanes.of(frame) {
+        if let Some(lane) = self.pending.lanes.lane(frame) {
             if lane.is_of_another_second(frame.at) {
                 self.settle_lanes();
             }
@@ -266,7 +266,7 @@ impl Learner<'_> {
 
     /// Counts a frame of a lane. Returns the name of its source.
     fn count_on_lane(&mut self, frame: &Frame) -> Option<SourceName> {
-        let lane = self.pending.lanes.of(frame)?;
+        let lane = self.pending.lanes.lane(frame)?;
         lane.count(frame.at);
         let accounts = &mut self.known.streams.accounts;
         match lane.account {

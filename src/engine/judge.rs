@@ -245,7 +245,7 @@ impl Judge<'_> {
 
     fn load_evidence(&self, at: Timestamp, names: &WorkerNames) -> LoadEvidence {
         let workers = self.known.fleet.workers.ranks().iter().filter_map(|record| {
-            let in_flight = self.known.fleet.loads.of(record.rank, at)?;
+            let in_flight = self.known.fleet.loads.in_flight(record.rank, at)?;
             let worker = self.known.fleet.workers.worker(record.rank.worker)?;
             if worker.gone {
                 return None;
@@ -344,7 +344,7 @@ impl Judge<'_> {
     /// count beside KV events only where these were watched too.
     fn window(&self, from: Option<Timestamp>) -> Window {
         let slots = self.known.times.slots;
-        let first = from.map(|from| slots.of(from));
+        let first = from.map(|from| slots.slot(from));
         let watched = match self.known.streams.listens_since(&self.known.times) {
             Some(since) if since == Timestamp::default() => None,
             Some(since) => Some(slots.after(since, MARGIN)),

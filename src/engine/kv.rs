@@ -105,7 +105,7 @@ impl Learner<'_> {
                 record.restarts += 1;
                 record.restarted = Some(event.at);
                 record.is_known();
-                record.begin(event.at, self.known.times.slots.of(event.at.before(SECOND)));
+                record.begin(event.at, self.known.times.slots.slot(event.at.before(SECOND)));
             }
             // The first event after a start that discovery or a pod told of.
             let crosses = record.is_old && event.at >= record.born;
@@ -218,7 +218,7 @@ fn count(
         rank.live.add(&counted);
     }
     times.active = times.active.max(event.at);
-    if let Some(tally) = rank.counts(times.slots.of(event.at), event.at) {
+    if let Some(tally) = rank.counts(times.slots.slot(event.at), event.at) {
         tally.counters.add(&counted);
         followed.add_to(tally);
     }

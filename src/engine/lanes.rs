@@ -77,7 +77,7 @@ pub(super) struct Counted<'a> {
 
 impl Lanes {
     /// Returns the lane of `frame`; none for one whose subject was not seen lately, or tells nothing.
-    pub(super) fn of(&mut self, frame: &Frame) -> Option<&mut Lane> {
+    pub(super) fn lane(&mut self, frame: &Frame) -> Option<&mut Lane> {
         let (subject, stream) = key(&frame.origin)?;
         if !self.lanes.get(self.last).is_some_and(|lane| lane.is_of(subject, stream)) {
             self.last = self.lanes.iter().position(|lane| lane.is_of(subject, stream))?;

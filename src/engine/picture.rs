@@ -21,12 +21,12 @@ use crate::snapshot::{
 };
 use crate::wire::Shape;
 
-pub(super) use explore::{of as explore, prefixes};
+pub(super) use explore::{page as explore, prefixes};
 pub(super) use room::{capacity, utilization};
 pub(super) use router::{felt_now, whole};
 pub(super) use workers::{ranks_now, subjects};
 
-pub(super) fn of(
+pub(super) fn snapshot(
     known: &Knowledge,
     verdicts: &Verdicts,
     query: &ViewQuery,
@@ -69,7 +69,7 @@ pub(super) fn of(
         raises: verdicts.raises(),
         coverage: verdicts.coverage.clone(),
         limits: limits(&known.options.thresholds),
-        answer: answer::of(known, query, at),
+        answer: answer::answer(known, query, at),
         fleet: None,
         workers,
     }

@@ -50,7 +50,7 @@ pub(super) fn settle(text: Text<'_>, secrets: &Secrets, flaws: &mut [Flaw]) {
         files.entry(edit.change.file).or_default().push(edit.change.clone());
     }
     let files: BTreeMap<usize, Corrections> =
-        files.into_iter().map(|(file, changes)| (file, Corrections::of(changes))).collect();
+        files.into_iter().map(|(file, changes)| (file, Corrections::new(changes))).collect();
     for edit in flaws.iter_mut().flat_map(|flaw| &mut flaw.edits) {
         let Some(known) = files.get(&edit.change.file) else { continue };
         let shown = known.region(edit.change.shown);
@@ -77,7 +77,7 @@ struct Corrections {
 }
 
 impl Corrections {
-    fn of(mut all: Vec<Change>) -> Self {
+    fn new(mut all: Vec<Change>) -> Self {
         let mut shown: Vec<(usize, usize)> = all.iter().map(|change| change.shown).collect();
         // At one place they stay in the order of their flaws.
         all.sort_by_key(|change| change.range.start);
@@ -143,7 +143,7 @@ impl Text<'_> {
         range: Range<usize>,
         text: String,
     ) -> Option<(Range<usize>, String)> {
-        let whole = self.of(file);
+        let whole = self.content(file);
         let old = whole.get(range.clone())?;
         let behind = whole.get(range.end..)?.split(['\n', '\r']).next()?;
         let gap = behind.len() - behind.trim_start().len();
@@ -222,7 +222,7 @@ impl Text<'_> {
     /// Puts a value in quotes.
     pub(super) fn quote(self, file: usize, node: &Node, shown: (usize, usize)) -> Option<Edit> {
         let range = node.span.clone()?;
-        let text = format!("\"{}\"", self.of(file).get(range.clone())?);
+        let text = format!("\"{}\"", self.content(file).get(range.clone())?);
         self.render(Change::new(file, range, text, shown))
     }
 
@@ -234,7 +234,7 @@ impl Text<'_> {
         shown: (usize, usize),
     ) -> Option<Edit> {
         let at = self.start_of(file, line + 1);
-        let torn = at == self.of(file).len() && !self.of(file).ends_with('\n');
+        let torn = at == self.content(file).len() && !self.content(file).ends_with('\n');
         let head = if torn { format!("\n{head}") } else { head };
         self.render(Change { head, ..Change::new(file, at..at, text, shown) })
     }
@@ -247,7 +247,7 @@ impl Text<'_> {
 
     /// Returns lines of a file with every change in them made.
     fn corrected(self, file: usize, shown: (usize, usize), changes: &[Change]) -> Option<String> {
-        let whole = self.of(file);
+        let whole = self.content(file);
         let mut at = self.start_of(file, shown.0);
         let end = self.start_of(file, shown.1 + 1).max(at);
         let mut new = String::new();
@@ -270,7 +270,7 @@ impl Text<'_> {
     /// Returns true for what is written line by line, not in brackets.
     fn is_block(self, file: usize, node: &Node) -> bool {
         let start = node.span.as_ref().map(|span| span.start);
-        let letter = start.and_then(|start| self.of(file).as_bytes().get(start));
+        let letter = start.and_then(|start| self.content(file).as_bytes().get(start));
         letter.is_some_and(|letter| !b"[{".contains(letter))
     }
 
@@ -290,7 +290,7 @@ impl Text<'_> {
         let mut quote = None;
         let mut depth = 0_usize;
         let mut escaped = false;
-        for (at, letter) in self.of(file).get(start..)?.char_indices() {
+        for (at, letter) in self.content(file).get(start..)?.char_indices() {
             match (quote, letter) {
                 _ if escaped => escaped = false,
                 (Some('"'), '\\') => escaped = true,

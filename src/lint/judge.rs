@@ -34,7 +34,7 @@ pub(super) fn judge(text: Text<'_>, deployment: &Deployment<'_>, found: &mut Ver
     checks::unknown_values(&scene, &mut found.flaws);
     scene.hidden(found);
     // Nothing below applies without KV-aware routing.
-    let plan = Plan::of(&scene);
+    let plan = Plan::new(&scene);
     if !plan.is_kv {
         return;
     }

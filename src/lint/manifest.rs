@@ -126,7 +126,7 @@ pub(super) fn read<'a>(
         }
         left -= parts.len();
         if !parts.is_empty() {
-            groups.entry(Group::of(object, sources)).or_default().extend(parts);
+            groups.entry(Group::new(object, sources)).or_default().extend(parts);
         }
     }
     let pieces = objects.iter().filter(|object| object.fragment.is_some());
@@ -151,7 +151,7 @@ struct Group {
 }
 
 impl Group {
-    fn of(object: &Object<'_>, sources: &[Source]) -> Self {
+    fn new(object: &Object<'_>, sources: &[Source]) -> Self {
         let label = label::GRAPH_DEPLOYMENT_NAME;
         let places = [
             object.node.at(&["metadata", "labels", label]),
@@ -183,7 +183,7 @@ fn objects_of<'a>(sheet: &'a Sheet) -> Vec<Object<'a>> {
         Some(items) if is_list => items.items().iter().collect(),
         _ => vec![root],
     };
-    if let Some(fragment) = Fragment::of(root) {
+    if let Some(fragment) = Fragment::new(root) {
         return vec![Object {
             sheet,
             node: root,
@@ -214,7 +214,7 @@ fn item_kind(root: &Node) -> Option<&str> {
 /// Returns true for documents that are no Kubernetes objects.
 fn is_plain(sheet: &Sheet) -> bool {
     let root = &sheet.document.root;
-    root.get("kind").is_none() && !root.entries().is_empty() && Fragment::of(root).is_none()
+    root.get("kind").is_none() && !root.entries().is_empty() && Fragment::new(root).is_none()
 }
 
 impl Part<'_> {

@@ -33,27 +33,27 @@ pub(super) struct Variable<'a> {
 
 impl<'a> Text<'a> {
     /// Returns the text of a file.
-    pub(super) fn of(self, file: usize) -> &'a str {
+    pub(super) fn content(self, file: usize) -> &'a str {
         self.sources.get(file).map_or("", |source| source.text.as_str())
     }
 
     /// Returns a line of a file, from 1, without its end.
     pub(super) fn line(self, file: usize, line: usize) -> &'a str {
         let range = self.start_of(file, line)..self.start_of(file, line + 1);
-        self.of(file).get(range).unwrap_or_default().trim_end_matches(['\n', '\r'])
+        self.content(file).get(range).unwrap_or_default().trim_end_matches(['\n', '\r'])
     }
 
     /// Returns the byte at which a line starts; the end of the file for lines beyond it.
     pub(super) fn start_of(self, file: usize, line: usize) -> usize {
         let starts = self.starts.get(file).and_then(|starts| starts.get(line.saturating_sub(1)));
-        starts.map_or_else(|| self.of(file).len(), |start| *start)
+        starts.map_or_else(|| self.content(file).len(), |start| *start)
     }
 
     /// Returns line and column of a byte, both from 1.
     pub(super) fn place_of(self, file: usize, byte: usize) -> (usize, usize) {
         let starts = self.starts.get(file).map_or(&[][..], Vec::as_slice);
         let line = starts.partition_point(|start| *start <= byte).max(1);
-        let before = self.of(file).get(self.start_of(file, line)..byte).unwrap_or_default();
+        let before = self.content(file).get(self.start_of(file, line)..byte).unwrap_or_default();
         (line, before.chars().count() + 1)
     }
 
@@ -130,7 +130,7 @@ impl<'a> Text<'a> {
         items.into_iter().rev().find_map(|item| {
             let span = item.span.clone()?;
             // Dashes and underscores are the same in flags.
-            let raw = self.of(part.file).get(span.clone())?.replace('_', "-");
+            let raw = self.content(part.file).get(span.clone())?.replace('_', "-");
             let found = flags.iter().filter_map(|flag| last_word(&raw, flag));
             let (start, length) = found.max()?;
             let start = span.start + start;
@@ -146,7 +146,7 @@ impl<'a> Text<'a> {
         }
         // In a ConfigMap the file is a text of its own; its last key is looked for.
         let span = config.node.span.clone()?;
-        let raw = self.of(config.file).get(span.clone())?;
+        let raw = self.content(config.file).get(span.clone())?;
         let key = keys.last()?;
         let at = raw.match_indices(*key).find(|(at, _)| {
             let before = raw[..*at].chars().next_back();

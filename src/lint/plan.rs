@@ -17,7 +17,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn of(scene: &Scene<'_, '_>) -> Self {
+    pub(super) fn new(scene: &Scene<'_, '_>) -> Self {
         let own =
             |part: &&Part<'_>| matches!(part.role, Role::StandaloneRouter | Role::GatewayPlugin);
         let has_own_size = scene.routers().any(|part| own(&part));

@@ -156,7 +156,7 @@ impl Mirror {
         page.search = search;
         if let (TreeAnchor::At(at), Some(_)) = (page.anchor, anchor) {
             let row = at.checked_sub(page.first).and_then(|at| page.rows.get(at));
-            page.detail = row.and_then(|row| detail::of(tree, &row.place.node, &mut visits));
+            page.detail = row.and_then(|row| detail::detail(tree, &row.place.node, &mut visits));
         }
         let within = question.within.map(|ranks| tree.slots_of(ranks));
         browser.census.go_on(tree, within.as_deref(), &mut visits);

@@ -26,7 +26,7 @@ impl Tree {
         while count < blocks.len() {
             let Some((start, end)) = self.nodes.row_for(edge, blocks.len() - count) else { break };
             let done =
-                self.fill_row(start..end, &blocks[count..], Node::of(0, 0, word, last, edge));
+                self.fill_row(start..end, &blocks[count..], Node::new(0, 0, word, last, edge));
             if done > 0 {
                 self.nodes.at_mut(last).set_kids(start);
                 last = start + done - 1;
@@ -240,7 +240,7 @@ mod tests {
             let mut batch = KvBatch::default();
             for worker in 0..2_000 {
                 let block = Block { sequence: SequenceHash(7), tokens: TokensHash(worker) };
-                batch.stored(&KvHead::of(WorkerId(worker), DpRank(0)), None, &[block]);
+                batch.stored(&KvHead::new(WorkerId(worker), DpRank(0)), None, &[block]);
             }
             let mut outcomes = Vec::new();
 
@@ -257,7 +257,7 @@ mod tests {
     fn a_rank_that_calls_another_block_by_the_same_hash_gives_that_up() {
         for semantics in [Semantics::PerBlock, Semantics::EdgeTruncating] {
             let mut mirror = Mirror::new(semantics, usize::MAX);
-            let [one, two] = [1, 2].map(|worker| KvHead::of(WorkerId(worker), DpRank(0)));
+            let [one, two] = [1, 2].map(|worker| KvHead::new(WorkerId(worker), DpRank(0)));
             let [left, right] =
                 [5, 6].map(|name| Block { sequence: SequenceHash(7), tokens: TokensHash(name) });
             let mut batch = KvBatch::default();

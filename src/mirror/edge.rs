@@ -28,7 +28,7 @@ pub(super) struct Edge {
 }
 
 impl Edge {
-    pub(super) const fn of(node: u32, tick: u32) -> Self {
+    pub(super) const fn new(node: u32, tick: u32) -> Self {
         Self { head: node, tail: node, live: 0, below: 0, pending: 0, tick, place: 0 }
     }
 

@@ -74,7 +74,7 @@ impl Heat {
     }
 
     /// Returns the stores per 60 ticks that reach `head` or below, as of `tick`.
-    pub(super) fn of(&self, head: u32, tokens: u64, tick: u32) -> f32 {
+    pub(super) fn warmth(&self, head: u32, tokens: u64, tick: u32) -> f32 {
         let warmth = self.runs.get(&head).filter(|warmth| warmth.tokens == tokens);
         let rate = warmth.map_or(0.0, |warmth| cooled(warmth, tick) * std::f32::consts::LN_2);
         if rate < COLD { 0.0 } else { rate }

@@ -42,7 +42,7 @@ struct Place {
 
 impl Place {
     #[inline]
-    const fn of(hash: u64) -> Self {
+    const fn new(hash: u64) -> Self {
         let mixed = mix(hash);
         let tag = (mixed >> 36) as u16;
         Self { shard: (mixed >> 53) as usize, tag: if tag == 0 { 1 } else { tag } }
@@ -81,7 +81,7 @@ impl Index {
     /// Returns an id filed under a hash like `hash` that `is_it` accepts.
     #[inline]
     pub(super) fn find(&self, hash: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
-        let place = Place::of(hash);
+        let place = Place::new(hash);
         let buckets = &self.shards.get(place.shard)?.buckets;
         let mut at = home(place.tag, buckets.len());
         // There are no more than so many, and the counters end it sooner.
@@ -106,7 +106,7 @@ impl Index {
     #[inline]
     pub(super) fn approach(&self, hashes: impl Iterator<Item = u64>) {
         for hash in hashes {
-            let place = Place::of(hash);
+            let place = Place::new(hash);
             if let Some(shard) = self.shards.get(place.shard) {
                 prefetch_index(&shard.buckets, home(place.tag, shard.buckets.len()));
             }
@@ -115,7 +115,7 @@ impl Index {
 
     #[inline]
     fn line(&self, hash: u64) -> &Bucket {
-        let place = Place::of(hash);
+        let place = Place::new(hash);
         let shard = self.shards.get(place.shard);
         shard
             .and_then(|shard| shard.buckets.get(home(place.tag, shard.buckets.len())))
@@ -133,7 +133,7 @@ impl Index {
         let mut lines = [(&NOWHERE, 0); AT_ONCE];
         let mut count = 0;
         for (line, hash) in lines.iter_mut().zip(hashes) {
-            *line = (self.line(hash), Place::of(hash).tag);
+            *line = (self.line(hash), Place::new(hash).tag);
             prefetch_index(slice::from_ref(line.0), 0);
             count += 1;
         }
@@ -146,7 +146,7 @@ impl Index {
     /// Returns true when so many entries crowd around `hash` that no more are taken.
     #[inline]
     pub(super) fn is_crowded(&self, hash: u64) -> bool {
-        let place = Place::of(hash);
+        let place = Place::new(hash);
         let bucket = self
             .shards
             .get(place.shard)
@@ -157,7 +157,7 @@ impl Index {
     /// Files `id` under `hash`.
     #[inline]
     pub(super) fn insert(&mut self, hash: u64, id: u32) {
-        let place = Place::of(hash);
+        let place = Place::new(hash);
         if self.shards.is_empty() {
             self.shards.resize_with(SHARDS, Shard::default);
         }
@@ -172,7 +172,7 @@ impl Index {
     /// when it did.
     #[inline]
     pub(super) fn insert_new(&mut self, hash: u64, id: u32, is_it: impl Fn(u32) -> bool) -> bool {
-        let place = Place::of(hash);
+        let place = Place::new(hash);
         let Some(shard) = self.shards.get_mut(place.shard) else {
             return self.insert_on(hash, id, is_it);
         };
@@ -212,7 +212,7 @@ impl Index {
     /// Takes `id` out from under `hash`.
     #[inline]
     pub(super) fn remove(&mut self, hash: u64, id: u32) {
-        let place = Place::of(hash);
+        let place = Place::new(hash);
         let Some(shard) = self.shards.get_mut(place.shard) else { return };
         shard.take(place.tag, id);
     }

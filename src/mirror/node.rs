@@ -62,11 +62,11 @@ pub(super) struct Node {
 }
 
 impl Node {
-    pub(super) const EMPTY: Self = Self::of(0, 0, EMPTY, NONE, NONE);
+    pub(super) const EMPTY: Self = Self::new(0, 0, EMPTY, NONE, NONE);
 
     /// Returns a node without children.
     #[inline]
-    pub(super) const fn of(
+    pub(super) const fn new(
         sequence: u64,
         tokens: u64,
         owners: Word,

@@ -24,7 +24,7 @@ impl Tree {
             above.edge()
         } else {
             self.edges.at_mut(above.edge()).set_internal(true);
-            self.edges.add(Edge::of(node, self.tick))
+            self.edges.add(Edge::new(node, self.tick))
         };
         let mut fresh = self.nodes.at_mut(node);
         fresh.set_tokens(tokens);

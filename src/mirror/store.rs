@@ -165,7 +165,7 @@ impl Tree {
             return known;
         }
         let ghost = self.nodes.alloc()?;
-        let edge = self.edges.add(super::edge::Edge::of(ghost, self.tick));
+        let edge = self.edges.add(super::edge::Edge::new(ghost, self.tick));
         let mut own = self.nodes.at_mut(ghost);
         own.set(ORPHAN, true);
         own.set_sequence(hash);

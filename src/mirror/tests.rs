@@ -15,7 +15,7 @@ const RANK: WorkerRank = WorkerRank::new(7, 0);
 const BOTH: [Semantics; 2] = [Semantics::PerBlock, Semantics::EdgeTruncating];
 
 fn head(rank: WorkerRank) -> KvHead {
-    KvHead::of(rank.worker, rank.dp_rank)
+    KvHead::new(rank.worker, rank.dp_rank)
 }
 
 fn block(name: u64) -> Block {
@@ -270,7 +270,7 @@ fn follow(mirror: &mut Mirror, naive: &mut Naive, step: &Step) -> (bool, bool) {
                     tokens: TokensHash(u64::from(step.path[at])),
                 })
                 .collect();
-            batch.stored(&KvHead::of(rank.worker, DpRank(rank.dp_rank.0)), parent, &blocks);
+            batch.stored(&KvHead::new(rank.worker, DpRank(rank.dp_rank.0)), parent, &blocks);
             (!only(mirror, &batch).refused(), naive.store(rank, parent, &blocks))
         }
         10..15 => {

@@ -94,7 +94,7 @@ impl Tree {
         };
         // The first node of an empty arena is the root.
         tree.nodes.alloc();
-        tree.nodes.at_mut(ROOT).set_edge(tree.edges.add(Edge::of(ROOT, 0)));
+        tree.nodes.at_mut(ROOT).set_edge(tree.edges.add(Edge::new(ROOT, 0)));
         tree.edges.at_mut(0).set_internal(true);
         tree
     }

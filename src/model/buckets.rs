@@ -37,16 +37,16 @@ impl Slots {
     }
 
     /// Returns the slot that `at` lies in.
-    pub fn of(self, at: Timestamp) -> Slot {
+    pub fn slot(self, at: Timestamp) -> Slot {
         let signed = |at: Timestamp| i64::try_from(at.0).unwrap_or(i64::MAX);
         Slot(signed(at).saturating_sub(signed(self.origin)).div_euclid(SLOT))
     }
 
     /// Returns the first slot that lies after `at`, or begins less than `slack` before it.
     pub fn after(self, at: Timestamp, slack: Duration) -> Slot {
-        let slot = self.of(at);
+        let slot = self.slot(at);
         let behind = at.before(slack);
-        if self.of(behind) < slot { slot } else { Slot(slot.0 + 1) }
+        if self.slot(behind) < slot { slot } else { Slot(slot.0 + 1) }
     }
 }
 
@@ -148,15 +148,15 @@ mod tests {
         let slots = Slots::new(at(1003));
         let mut buckets = Buckets::new(false);
         for second in [1003, 1004, 1001, 950, 1002, 100] {
-            *buckets.slot(slots.of(at(second))) += 1;
+            *buckets.slot(slots.slot(at(second))) += 1;
         }
 
-        assert_eq!(sum(&buckets, Some(slots.of(at(1003)))), 2, "watched");
-        assert_eq!(sum(&buckets, Some(slots.of(at(1000)))), 4);
-        assert_eq!(sum(&buckets, Some(slots.of(at(900)))), 5);
+        assert_eq!(sum(&buckets, Some(slots.slot(at(1003)))), 2, "watched");
+        assert_eq!(sum(&buckets, Some(slots.slot(at(1000)))), 4);
+        assert_eq!(sum(&buckets, Some(slots.slot(at(900)))), 5);
         assert_eq!(sum(&buckets, None), 6, "older than any window, but not lost");
         let mut watched = 0;
-        buckets.since(None, Some(slots.of(at(1003))), |count, seen| {
+        buckets.since(None, Some(slots.slot(at(1003))), |count, seen| {
             watched += count * u64::from(seen);
         });
         assert_eq!(watched, 2);
@@ -167,9 +167,9 @@ mod tests {
         let slots = Slots::new(at(1000));
         let slack = Duration::from_secs(1);
 
-        assert_eq!(slots.after(at(1000), slack), slots.of(at(1000)));
-        assert_eq!(slots.after(Timestamp(1_000_900_000), slack), slots.of(at(1000)));
-        assert_eq!(slots.after(at(1003), slack), slots.of(at(1005)));
+        assert_eq!(slots.after(at(1000), slack), slots.slot(at(1000)));
+        assert_eq!(slots.after(Timestamp(1_000_900_000), slack), slots.slot(at(1000)));
+        assert_eq!(slots.after(at(1003), slack), slots.slot(at(1005)));
     }
 
     #[test]
@@ -177,9 +177,9 @@ mod tests {
         let slots = Slots::new(at(0));
         let mut buckets = Buckets::new(false);
         for second in [3, 12, 21] {
-            *buckets.slot(slots.of(at(second))) += 1;
+            *buckets.slot(slots.slot(at(second))) += 1;
         }
-        buckets.forget(slots.of(at(11)));
+        buckets.forget(slots.slot(at(11)));
 
         assert_eq!(sum(&buckets, None), 1);
     }
@@ -189,9 +189,9 @@ mod tests {
         let slots = Slots::new(at(0));
         let mut buckets = Buckets::new(true);
         for second in [3, 400, 9000] {
-            *buckets.slot(slots.of(at(second))) += 1;
+            *buckets.slot(slots.slot(at(second))) += 1;
         }
 
-        assert_eq!(sum(&buckets, Some(slots.of(at(9000)))), 3);
+        assert_eq!(sum(&buckets, Some(slots.slot(at(9000)))), 3);
     }
 }

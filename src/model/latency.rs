@@ -144,7 +144,7 @@ impl Loads {
     }
 
     /// Returns the requests of `rank` in the minute before `at`.
-    pub fn of(&self, rank: WorkerRank, at: Timestamp) -> Option<InFlight> {
+    pub fn in_flight(&self, rank: WorkerRank, at: Timestamp) -> Option<InFlight> {
         let scrapes = self.0.get(&rank)?;
         let recent = || {
             scrapes.iter().filter(|(taken, _)| at.since(*taken) <= WINDOW).map(|(_, value)| *value)
@@ -211,9 +211,9 @@ mod tests {
             loads.take(rank, requests, at(second));
         }
 
-        let found = loads.of(rank, at(10)).unwrap();
+        let found = loads.in_flight(rank, at(10)).unwrap();
 
         assert_eq!((found.now, found.mean, found.most, found.samples), (66.0, 66.0, 72.0, 3));
-        assert_eq!(loads.of(rank, at(200)), None);
+        assert_eq!(loads.in_flight(rank, at(200)), None);
     }
 }

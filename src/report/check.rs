@@ -32,7 +32,7 @@ pub enum Status {
 
 impl Status {
     /// Returns the status of the deployment.
-    pub fn of(snapshot: &Snapshot) -> Self {
+    pub fn new(snapshot: &Snapshot) -> Self {
         match snapshot.standing() {
             Standing::Ok => Self::Ok,
             Standing::Warning => Self::Warning,
@@ -85,7 +85,7 @@ fn cannot_see(snapshot: &Snapshot) -> bool {
 
 /// Returns the one line with performance data.
 pub fn text(snapshot: &Snapshot) -> String {
-    let status = Status::of(snapshot);
+    let status = Status::new(snapshot);
     let found: Vec<String> = active(snapshot)
         .filter(|finding| finding.severity > Severity::Info && !finding.advisory)
         .map(|finding| {
@@ -385,7 +385,7 @@ pub fn json_failed(why: &str, at: Timestamp) -> String {
 
 impl<'a> Report<'a> {
     fn new(snapshot: &'a Snapshot) -> Self {
-        let status = Status::of(snapshot);
+        let status = Status::new(snapshot);
         Self {
             contract: CONTRACT,
             kvtop: env!("CARGO_PKG_VERSION"),
@@ -394,9 +394,9 @@ impl<'a> Report<'a> {
             exit: status.exit(),
             error: None,
             quiet_seconds: snapshot.coverage.quiet.as_ref().map(|quiet| quiet.still.as_secs()),
-            target: Some(Target::of(snapshot)),
+            target: Some(Target::new(snapshot)),
             incomplete: super::incomplete(snapshot),
-            catching_up: Reading::of(snapshot),
+            catching_up: Reading::new(snapshot),
             findings: snapshot.findings.iter().map(|row| finding(row, snapshot.at)).collect(),
             checks: snapshot
                 .checks

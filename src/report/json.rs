@@ -27,7 +27,7 @@ pub const CONTRACT: u32 = 1;
 /// Returns the contract's JSON of `snapshot`, indented.
 pub fn snapshot(snapshot: &Snapshot) -> String {
     // Strings, numbers, lists and maps with string keys always serialize.
-    serde_json::to_string_pretty(&Report::of(snapshot)).unwrap_or_default()
+    serde_json::to_string_pretty(&Report::new(snapshot)).unwrap_or_default()
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -60,7 +60,7 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    pub(super) fn of(snapshot: &Snapshot) -> Option<Self> {
+    pub(super) fn new(snapshot: &Snapshot) -> Option<Self> {
         snapshot.catching_up.as_ref().map(|behind| Self {
             read: behind.read,
             total: behind.total,
@@ -79,7 +79,7 @@ pub(super) struct Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    pub(super) fn of(snapshot: &'a Snapshot) -> Self {
+    pub(super) fn new(snapshot: &'a Snapshot) -> Self {
         let deployment = &snapshot.deployment;
         Self {
             asked: deployment.asked.as_deref(),
@@ -261,13 +261,13 @@ struct Reject<'a> {
 }
 
 impl<'a> Report<'a> {
-    fn of(snapshot: &'a Snapshot) -> Self {
+    fn new(snapshot: &'a Snapshot) -> Self {
         let deployment = &snapshot.deployment;
         Self {
             contract: CONTRACT,
             kvtop: env!("CARGO_PKG_VERSION"),
             at: rfc3339(snapshot.at),
-            target: Target::of(snapshot),
+            target: Target::new(snapshot),
             dynamo: Dynamo {
                 version: deployment.version.as_deref(),
                 version_source: deployment.version_source.as_deref(),
@@ -275,30 +275,30 @@ impl<'a> Report<'a> {
                 model: deployment.model.as_deref(),
                 event_plane: deployment.event_plane.as_deref(),
                 dgd: deployment.dgd.as_deref(),
-                dgds: deployment.graphs.iter().map(Dgd::of).collect(),
+                dgds: deployment.graphs.iter().map(Dgd::new).collect(),
                 ignored: deployment
                     .foreign
                     .iter()
                     .map(|(namespace, messages)| Ignored { namespace, messages: *messages })
                     .collect(),
             },
-            workers: snapshot.workers.iter().map(|row| Worker::of(row, snapshot)).collect(),
+            workers: snapshot.workers.iter().map(|row| Worker::new(row, snapshot)).collect(),
             memory: memory::ranks(snapshot),
-            pods: snapshot.pods.iter().map(Pod::of).collect(),
-            router: Router::of(&snapshot.router),
-            tree: Tree::of(snapshot),
-            claims: snapshot.claims.iter().map(Claim::of).collect(),
-            sources: snapshot.sources.iter().map(Source::of).collect(),
-            catching_up: Reading::of(snapshot),
-            ledger: ledger::Ledger::of(&snapshot.ledger),
+            pods: snapshot.pods.iter().map(Pod::new).collect(),
+            router: Router::new(&snapshot.router),
+            tree: Tree::new(snapshot),
+            claims: snapshot.claims.iter().map(Claim::new).collect(),
+            sources: snapshot.sources.iter().map(Source::new).collect(),
+            catching_up: Reading::new(snapshot),
+            ledger: ledger::Ledger::new(&snapshot.ledger),
             incomplete: super::incomplete(snapshot),
-            rejects: snapshot.rejects.reasons.iter().map(Reject::of).collect(),
+            rejects: snapshot.rejects.reasons.iter().map(Reject::new).collect(),
         }
     }
 }
 
 impl<'a> Worker<'a> {
-    fn of(row: &'a WorkerRow, snapshot: &Snapshot) -> Self {
+    fn new(row: &'a WorkerRow, snapshot: &Snapshot) -> Self {
         let (events, told) = (snapshot.hears_events(), snapshot.router.tells_of_requests());
         let events = events && !row.reading;
         let counted = |count: u64| events.then_some(count);
@@ -328,9 +328,9 @@ impl<'a> Worker<'a> {
             cleared: counted(counters.cleared),
             rates: events.then(|| {
                 BTreeMap::from([
-                    ("10s", Rate::of(&rates.ten_seconds)),
-                    ("1m", Rate::of(&rates.minute)),
-                    ("5m", Rate::of(&rates.five_minutes)),
+                    ("10s", Rate::new(&rates.ten_seconds)),
+                    ("1m", Rate::new(&rates.minute)),
+                    ("5m", Rate::new(&rates.five_minutes)),
                 ])
             }),
             block_size: BlockSize {
@@ -354,7 +354,7 @@ impl<'a> Worker<'a> {
             routed: told.then_some(row.routed),
             mean_overlap: row.mean_overlap,
             last_event: row.last_event.map(rfc3339),
-            ledger: ledger::Rank::of(&row.ledger),
+            ledger: ledger::Rank::new(&row.ledger),
         }
     }
 }
@@ -372,7 +372,7 @@ fn time_of<T>(sourced: Option<&Sourced<T>>) -> Option<String> {
 }
 
 impl Rate {
-    fn of(rates: &Rates) -> Self {
+    fn new(rates: &Rates) -> Self {
         Self {
             stores: rates.stores,
             removals: rates.removals,
@@ -383,7 +383,7 @@ impl Rate {
 }
 
 impl<'a> Router<'a> {
-    fn of(router: &'a RouterSummary) -> Self {
+    fn new(router: &'a RouterSummary) -> Self {
         let told = |count: u64| router.tells_of_requests().then_some(count);
         Self {
             pods: &router.routers,
@@ -401,15 +401,15 @@ impl<'a> Router<'a> {
             last_tree_size: router.last_tree_size,
             ttft_mean: router.ttft_mean,
             queued: router.queued,
-            ttft: router.ttft.map(Percentiles::of),
-            itl: router.itl.map(Percentiles::of),
-            request_duration: router.duration.map(Percentiles::of),
+            ttft: router.ttft.map(Percentiles::new),
+            itl: router.itl.map(Percentiles::new),
+            request_duration: router.duration.map(Percentiles::new),
         }
     }
 }
 
 impl Percentiles {
-    fn of(latency: Latency) -> Self {
+    fn new(latency: Latency) -> Self {
         Self {
             p50: latency.p50,
             p95: latency.p95,
@@ -422,7 +422,7 @@ impl Percentiles {
 }
 
 impl<'a> Tree<'a> {
-    fn of(snapshot: &'a Snapshot) -> Self {
+    fn new(snapshot: &'a Snapshot) -> Self {
         let tree = &snapshot.tree;
         let events = snapshot.hears_events();
         let counted = |count: u64| events.then_some(count);
@@ -441,7 +441,7 @@ impl<'a> Tree<'a> {
 }
 
 impl<'a> Claim<'a> {
-    fn of(row: &'a ClaimRow) -> Self {
+    fn new(row: &'a ClaimRow) -> Self {
         let claim = &row.claim;
         Self {
             what: claim.what.name(),
@@ -462,7 +462,7 @@ impl<'a> Claim<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn of(row: &'a SourceRow) -> Self {
+    fn new(row: &'a SourceRow) -> Self {
         Self {
             name: row.name.as_str(),
             health: row.state.name(),
@@ -478,7 +478,7 @@ impl<'a> Source<'a> {
 }
 
 impl<'a> Reject<'a> {
-    fn of(row: &'a RejectRow) -> Self {
+    fn new(row: &'a RejectRow) -> Self {
         Self { origin: &row.origin, why: &row.why, count: row.count, sample: &row.sample }
     }
 }

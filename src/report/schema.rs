@@ -22,11 +22,11 @@ pub enum Output {
 /// Returns the JSON Schema of an output, draft 2020-12. Fields may be added to the contract, so others are allowed.
 pub fn schema(output: Output) -> String {
     let (name, schema) = match output {
-        Output::Check => ("check", of::<super::check::Report<'_>>()),
-        Output::CheckFleet => ("check -A", of::<super::check::FleetReport<'_>>()),
-        Output::Snapshot => ("snapshot", of::<super::json::Report<'_>>()),
-        Output::Lint => ("lint", of::<super::lint::Report<'_>>()),
-        Output::Doctor => ("doctor", of::<super::doctor::Report<'_>>()),
+        Output::Check => ("check", root_schema::<super::check::Report<'_>>()),
+        Output::CheckFleet => ("check -A", root_schema::<super::check::FleetReport<'_>>()),
+        Output::Snapshot => ("snapshot", root_schema::<super::json::Report<'_>>()),
+        Output::Lint => ("lint", root_schema::<super::lint::Report<'_>>()),
+        Output::Doctor => ("doctor", root_schema::<super::doctor::Report<'_>>()),
     };
     let mut schema: Value = schema.to_value();
     if let Some(fields) = schema.as_object_mut() {
@@ -36,7 +36,7 @@ pub fn schema(output: Output) -> String {
     serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
 }
 
-fn of<T: JsonSchema>() -> Schema {
+fn root_schema<T: JsonSchema>() -> Schema {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     settings.into_generator().into_root_schema_for::<T>()
 }

@@ -99,7 +99,7 @@ fn of_recording(path: &Path, source: &SourceArgs) -> Result<Gathered, Failed> {
         &recording,
         path,
         memory::of_mirror(source.max_memory()),
-        thresholds::of(source),
+        thresholds::chosen(source),
     );
     let mut engine = Engine::new(options);
     let mut tape = Tape::start(recording.header()).map_err(Failed::Writing)?;

@@ -46,7 +46,7 @@ pub(super) async fn check(args: &CheckArgs, source: &SourceArgs) -> Result<Exit,
         Ok(snapshot) => snapshot,
         Err(error) => return unknown(args, &error),
     };
-    let status = report::check::Status::of(&snapshot);
+    let status = report::check::Status::new(&snapshot);
     print(&match args.output {
         CheckFormat::Text => report::check::text(&snapshot),
         CheckFormat::Wide => report::check::wide(&snapshot),
@@ -60,7 +60,7 @@ pub(super) async fn check(args: &CheckArgs, source: &SourceArgs) -> Result<Exit,
 /// Returns the form of JSON data that was asked for.
 fn shape(args: &CheckArgs) -> Result<Shape, RunError> {
     match &args.output {
-        CheckFormat::Structured(format) => Shape::of(format),
+        CheckFormat::Structured(format) => Shape::new(format),
         _ => Ok(Shape::Json),
     }
 }
@@ -140,7 +140,7 @@ fn is_enough(args: &CheckArgs, snapshot: &Snapshot, listened: Duration) -> bool 
     match args.wait {
         None => judged,
         Some(wait) => {
-            let well = report::check::Status::of(snapshot) == report::check::Status::Ok;
+            let well = report::check::Status::new(snapshot) == report::check::Status::Ok;
             (judged && well) || listened >= wait
         }
     }

@@ -37,7 +37,7 @@ pub(super) async fn doctor(
     config: &Config,
 ) -> Result<Exit, RunError> {
     let shape = match &args.output {
-        DoctorFormat::Structured(format) => Shape::of(format)?,
+        DoctorFormat::Structured(format) => Shape::new(format)?,
         DoctorFormat::Text => Shape::Json,
     };
     let checks = tokio::select! {

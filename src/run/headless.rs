@@ -41,7 +41,7 @@ const JUDGED_EVERY: Duration = Duration::from_secs(1);
 
 /// Returns how long to wait for a server: until rules have an opinion on its silence, too.
 pub(super) fn reach_within(source: &SourceArgs) -> Duration {
-    let silence = Duration::from_secs(thresholds::of(source).unreached_seconds);
+    let silence = Duration::from_secs(thresholds::chosen(source).unreached_seconds);
     REACH_WITHIN.max(silence) + JUDGED_EVERY
 }
 
@@ -76,7 +76,7 @@ pub(super) fn played(path: &Path, source: &SourceArgs) -> Result<(Engine, Timest
         &recording,
         path,
         memory::of_mirror(source.max_memory()),
-        thresholds::of(source),
+        thresholds::chosen(source),
     ));
     let mut burst = Burst::default();
     let mut at = Timestamp::default();

@@ -31,7 +31,7 @@ const NAME_LIMIT: usize = 512;
 /// Judges manifests.
 pub(super) fn lint(args: &LintArgs) -> Result<Exit, RunError> {
     let shape = match &args.output {
-        LintFormat::Structured(format) => Shape::of(format)?,
+        LintFormat::Structured(format) => Shape::new(format)?,
         _ => Shape::Json,
     };
     let mut input = Input::default();

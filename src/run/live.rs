@@ -107,8 +107,8 @@ impl Attach {
     pub(super) fn update(&self, engine: &Engine) {
         let (cluster, channels) = (engine.cluster(), engine.channels());
         let wanted = match &self.namespace {
-            Some(name) => attach::wanted(&Seen::of(cluster, channels, name), &self.choice),
-            None => attach::wanted_by_records(&Seen::of(cluster, channels, ""), &self.choice),
+            Some(name) => attach::wanted(&Seen::new(cluster, channels, name), &self.choice),
+            None => attach::wanted_by_records(&Seen::new(cluster, channels, ""), &self.choice),
         };
         self.wanted.send_if_modified(|known| {
             let differs = *known != wanted;
@@ -411,7 +411,7 @@ pub(super) fn engine_options(label: &str, args: &SourceArgs) -> EngineOptions {
         },
         dynamo_namespace: args.dynamo_namespace.clone(),
         memory_limit: memory::of_mirror(args.max_memory()),
-        thresholds: thresholds::of(args),
+        thresholds: thresholds::chosen(args),
         objectives: Objectives { ttft_p95: args.ttft_p95, itl_p95: args.itl_p95 },
         ..EngineOptions::default()
     }

@@ -102,8 +102,11 @@ pub(super) async fn replay(
     source: &SourceArgs,
     config: &Config,
 ) -> Result<Exit, RunError> {
-    let mut player =
-        Player::open(&args.file, memory::of_mirror(source.max_memory()), thresholds::of(source))?;
+    let mut player = Player::open(
+        &args.file,
+        memory::of_mirror(source.max_memory()),
+        thresholds::chosen(source),
+    )?;
     let mut options = options(config)?;
     if config.origin(known::WINDOW) == Origin::Default {
         options.window = line::fitting(player.told());

@@ -45,7 +45,7 @@ pub(super) async fn snapshot(
     // Mistakes are told before anybody waits.
     let view = view(args)?;
     let shape = match &args.output {
-        SnapshotFormat::Structured(format) => Shape::of(format)?,
+        SnapshotFormat::Structured(format) => Shape::new(format)?,
         _ => Shape::Json,
     };
     let format = match &args.output {

@@ -97,7 +97,7 @@ fn idle(player: &Player, interval: Duration) -> Duration {
 /// hours without a frame.
 fn stat_of(path: &Path, args: &StatArgs, source: &SourceArgs) -> Result<Exit, RunError> {
     let mut player =
-        Player::open(path, memory::of_mirror(source.max_memory()), thresholds::of(source))?;
+        Player::open(path, memory::of_mirror(source.max_memory()), thresholds::chosen(source))?;
     print(&format!("{}\n", report::stat_header()))?;
     let mut printed = 0;
     while player.position() < player.end() {

@@ -13,7 +13,7 @@ pub(super) enum Shape {
 
 impl Shape {
     /// Reads the template, so that mistakes in it are reported before anything else is done.
-    pub(super) fn of(format: &Structured) -> Result<Self, RunError> {
+    pub(super) fn new(format: &Structured) -> Result<Self, RunError> {
         Ok(match format {
             Structured::Json => Self::Json,
             Structured::Yaml => Self::Yaml,

@@ -75,7 +75,7 @@ fn list(themes: &Themes) -> Result<Exit, RunError> {
                 put(&mut page, format_args!("{}\n", line.trim_end()));
             }
             Err(why) => {
-                put(&mut page, format_args!("{name:22} cannot be used: {}\n", said(&why)));
+                put(&mut page, format_args!("{name:22} cannot be used: {}\n", format_error(&why)));
                 exit = Exit::Failed;
             }
         }
@@ -84,7 +84,7 @@ fn list(themes: &Themes) -> Result<Exit, RunError> {
     Ok(exit)
 }
 
-fn said(why: &ThemeError) -> String {
+fn format_error(why: &ThemeError) -> String {
     crate::exit::chain(why).trim_end().to_owned()
 }
 
@@ -139,7 +139,7 @@ fn check(themes: &Themes, names: &[String]) -> Result<Exit, RunError> {
                 continue;
             }
             Ok((_, faults)) => faults,
-            Err(why) => vec![said(&why)],
+            Err(why) => vec![format_error(&why)],
         };
         let name = printable(name, NAME_LIMIT);
         exit = Exit::Failed;

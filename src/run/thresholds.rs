@@ -34,7 +34,7 @@ pub(super) fn set(thresholds: &mut Thresholds, name: &str, text: &str) -> Result
 }
 
 /// Returns the effective thresholds.
-pub(super) fn of(source: &SourceArgs) -> Thresholds {
+pub(super) fn chosen(source: &SourceArgs) -> Thresholds {
     let mut thresholds = Thresholds::default();
     for (name, text) in &source.thresholds {
         // Checked when the settings were read.

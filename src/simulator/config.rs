@@ -214,13 +214,13 @@ pub struct SimConfig {
 
 impl Default for SimConfig {
     fn default() -> Self {
-        Self::of(Scenario::Healthy)
+        Self::new(Scenario::Healthy)
     }
 }
 
 impl SimConfig {
     /// Returns the set-up of `scenario`.
-    pub fn of(scenario: Scenario) -> Self {
+    pub fn new(scenario: Scenario) -> Self {
         let good =
             WorkerConfig { engine: 32, publisher: 32, card: 32, capacity: ROOM, publishes: true };
         let mut config = Self {

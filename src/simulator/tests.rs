@@ -37,7 +37,7 @@ impl Seen {
         part as f64 / whole.max(1) as f64
     }
 
-    fn of(frames: &[Frame]) -> Self {
+    fn new(frames: &[Frame]) -> Self {
         let mut seen = Self::default();
         for frame in frames {
             let text = text(frame);
@@ -72,8 +72,8 @@ impl Seen {
 /// Returns a scenario that has run for `live` after its start, what was seen before and after it.
 fn run(scenario: Scenario, live: u64) -> (Simulation, Seen, Seen) {
     let mut simulation = Simulation::new(scenario, 1, START);
-    let before = Seen::of(&simulation.advance(START.before(Duration::from_micros(1))));
-    let after = Seen::of(&simulation.advance(START.after(seconds(live))));
+    let before = Seen::new(&simulation.advance(START.before(Duration::from_micros(1))));
+    let after = Seen::new(&simulation.advance(START.after(seconds(live))));
     (simulation, before, after)
 }
 
@@ -152,7 +152,7 @@ fn churn_evicts_almost_what_it_stores() {
     let mut simulation = Simulation::new(Scenario::Churn, 1, START);
     simulation.advance(START);
     let frames = simulation.advance(START.after(seconds(60)));
-    let after = Seen::of(&frames);
+    let after = Seen::new(&frames);
     let stored: usize =
         frames.iter().map(|frame| text(frame).matches("\"tokens_hash\"").count()).sum();
 
@@ -184,7 +184,7 @@ fn a_repair_brings_the_hits_back() {
         simulation.advance(START.after(seconds(40)));
         let frames = simulation.advance(START.after(seconds(70)));
 
-        let after = Seen::of(&frames);
+        let after = Seen::new(&frames);
         let name = scenario.name();
         assert!(Seen::share(after.hits, after.decisions) > 0.6, "{name} {after:?}");
         assert_eq!((after.parent_warnings, after.remove_warnings), (0, 0), "{name}");
@@ -239,20 +239,20 @@ fn history_comes_from_the_stream_and_the_rest_live() {
 
 #[test]
 fn a_late_attach_sees_no_history() {
-    let config = SimConfig { history: false, ..SimConfig::of(Scenario::Healthy) };
+    let config = SimConfig { history: false, ..SimConfig::new(Scenario::Healthy) };
     let mut simulation = Simulation::with(config, 1, START);
 
     let past = simulation.advance(START.before(Duration::from_micros(1)));
 
-    assert_eq!(Seen::of(&past).stores, 0);
-    assert!(Seen::of(&past).decisions > 300);
-    assert!(Seen::of(&simulation.advance(START.after(seconds(5)))).stores > 50);
+    assert_eq!(Seen::new(&past).stores, 0);
+    assert!(Seen::new(&past).decisions > 300);
+    assert!(Seen::new(&simulation.advance(START.after(seconds(5)))).stores > 50);
 }
 
 #[test]
 fn every_family_publishes_in_its_own_way() {
     for family in Family::ALL {
-        let config = SimConfig { family, dp_ranks: 2, ..SimConfig::of(Scenario::Healthy) };
+        let config = SimConfig { family, dp_ranks: 2, ..SimConfig::new(Scenario::Healthy) };
         let mut simulation = Simulation::with(config, 1, START);
         let frames = simulation.advance(START.after(seconds(5)));
         let messages = frames.iter().filter(|frame| match &frame.origin {
@@ -278,11 +278,11 @@ fn scenarios_are_found_by_name() {
 
 #[test]
 fn lost_events_leave_holes_but_not_an_empty_tree() {
-    let config = SimConfig { loss: 0.1, ..SimConfig::of(Scenario::Healthy) };
+    let config = SimConfig { loss: 0.1, ..SimConfig::new(Scenario::Healthy) };
     let mut simulation = Simulation::with(config, 1, START);
     simulation.advance(START);
 
-    let after = Seen::of(&simulation.advance(START.after(seconds(60))));
+    let after = Seen::new(&simulation.advance(START.after(seconds(60))));
 
     let refused = Seen::share(after.parent_warnings_with_blocks, after.stores);
     assert!((0.02..0.8).contains(&refused), "{after:?}");
@@ -291,10 +291,10 @@ fn lost_events_leave_holes_but_not_an_empty_tree() {
 
 #[test]
 fn a_router_with_a_size_of_its_own_finds_nothing() {
-    let config = SimConfig { router: Some(128), ..SimConfig::of(Scenario::Healthy) };
+    let config = SimConfig { router: Some(128), ..SimConfig::new(Scenario::Healthy) };
     let mut simulation = Simulation::with(config, 1, START);
 
-    let seen = Seen::of(&simulation.advance(START.after(seconds(10))));
+    let seen = Seen::new(&simulation.advance(START.after(seconds(10))));
 
     assert_eq!((seen.hits, seen.parent_warnings), (0, 0));
     assert!(simulation.truth().iter().all(|truth| truth.indexed > 100));
@@ -302,14 +302,14 @@ fn a_router_with_a_size_of_its_own_finds_nothing() {
 
 #[test]
 fn a_relay_of_another_size_empties_its_stores() {
-    let mut config = SimConfig::of(Scenario::Healthy);
+    let mut config = SimConfig::new(Scenario::Healthy);
     config.publisher = PublisherKind::Relay;
     config.workers.iter_mut().for_each(|worker| worker.engine = 64);
     let mut simulation = Simulation::with(config, 1, START);
 
     let frames = simulation.advance(START.after(seconds(10)));
 
-    let seen = Seen::of(&frames);
+    let seen = Seen::new(&frames);
     assert_eq!((seen.empty_stores, seen.hits), (seen.stores, 0));
     let complaints =
         frames.iter().filter(|frame| text(frame).contains("Block not published")).count();
@@ -323,7 +323,7 @@ fn the_story_of_a_deployment_goes_on_step_by_step() {
     let mut seen = Vec::new();
     for _ in 0..=Scenario::GtcDemo.steps().len() {
         at = at.after(seconds(20));
-        seen.push(Seen::of(&simulation.advance(at)));
+        seen.push(Seen::new(&simulation.advance(at)));
         if !simulation.fix() {
             break;
         }

@@ -122,7 +122,7 @@ impl Member {
 
     /// Returns the row of a deployment whose picture is `snapshot`. Pods are known once they were `listed`, and it is
     /// judged once its sources have `answered`.
-    pub fn of(id: MemberId, snapshot: &Snapshot, listed: bool, answered: bool) -> Self {
+    pub fn from_parts(id: MemberId, snapshot: &Snapshot, listed: bool, answered: bool) -> Self {
         let (deployment, felt) = (&snapshot.deployment, &snapshot.felt);
         let worst = worst(snapshot);
         let down = snapshot.sources.iter().find(|row| row.state == SourceState::Down);

@@ -87,7 +87,7 @@ impl History {
             }
         }
         let picture = trimmed(live);
-        let bytes = size::of(&picture);
+        let bytes = size::bytes(&picture);
         self.bytes += bytes;
         self.kept.push(Kept { picture: Arc::new(picture), bytes });
         self.thin(live.at);

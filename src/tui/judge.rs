@@ -119,14 +119,14 @@ pub fn figure(beyond: bool, found: State) -> State {
 /// Returns the state of the deployment as findings say.
 pub fn deployment(snapshot: &Snapshot) -> State {
     let open = snapshot.findings.iter().filter(|row| row.resolved.is_none() && row.counts());
-    open.map(|row| of(row.severity)).max().unwrap_or(State::Ok)
+    open.map(|row| state(row.severity)).max().unwrap_or(State::Ok)
 }
 
 /// Returns the state of block sizes as findings say.
 pub fn sizes_found(snapshot: &Snapshot) -> State {
     let open = snapshot.findings.iter().filter(|row| row.resolved.is_none() && row.counts());
     open.filter(|row| row.topic.is_of_sizes())
-        .map(|row| of(row.severity))
+        .map(|row| state(row.severity))
         .max()
         .unwrap_or(State::Ok)
 }
@@ -152,7 +152,7 @@ fn is_about(row: &FindingRow, worker: &WorkerRow) -> bool {
     row.subjects.contains(&worker) || row.evidence.iter().any(|proof| proof.worker == Some(worker))
 }
 
-const fn of(severity: Severity) -> State {
+const fn state(severity: Severity) -> State {
     match severity {
         Severity::Critical => State::Fail,
         Severity::Warning => State::Warn,

@@ -91,7 +91,7 @@ impl Labels {
     }
 
     /// Returns the name of a node: that of its block by either of its hashes, or of a missing parent.
-    pub fn of(&self, node: &TreeNode) -> Option<&str> {
+    pub fn label(&self, node: &TreeNode) -> Option<&str> {
         if self.is_empty() {
             return None;
         }
@@ -119,13 +119,16 @@ mod tests {
     fn a_name_is_found_by_first_digits_of_either_hash() {
         let file = "a31f09c2 = \"short\"\na31f09c200000001 = \"whole\"\n0x5512E3F0 = 'of tokens'\n";
         let labels = Labels::parse(file).unwrap();
-        assert_eq!(labels.of(&block(0xa31f_09c2_0000_0001, 7)), Some("whole"));
-        assert_eq!(labels.of(&block(0xa31f_09c2_0000_0002, 7)), Some("short"));
-        assert_eq!(labels.of(&block(1, 0x5512_e3f0_ffff_ffff)), Some("of tokens"));
-        assert_eq!(labels.of(&TreeNode::Missing(SequenceHash(0xa31f_09c2 << 32))), Some("short"));
+        assert_eq!(labels.label(&block(0xa31f_09c2_0000_0001, 7)), Some("whole"));
+        assert_eq!(labels.label(&block(0xa31f_09c2_0000_0002, 7)), Some("short"));
+        assert_eq!(labels.label(&block(1, 0x5512_e3f0_ffff_ffff)), Some("of tokens"));
+        assert_eq!(
+            labels.label(&TreeNode::Missing(SequenceHash(0xa31f_09c2 << 32))),
+            Some("short")
+        );
         // A small number is no first digits.
-        assert_eq!(labels.of(&block(0xa31f_09c2, 7)), None);
-        assert_eq!(labels.of(&TreeNode::Root), None);
+        assert_eq!(labels.label(&block(0xa31f_09c2, 7)), None);
+        assert_eq!(labels.label(&TreeNode::Root), None);
     }
 
     #[test]
@@ -142,7 +145,7 @@ mod tests {
     fn names_are_harmless_and_short() {
         let file = format!("a31f09c2 = \"\\u001b[2J{}\"\n", "x".repeat(500));
         let labels = Labels::parse(&file).unwrap();
-        let name = labels.of(&block(0xa31f_09c2 << 32, 0)).unwrap();
+        let name = labels.label(&block(0xa31f_09c2 << 32, 0)).unwrap();
         assert!(!name.contains('\u{1b}') && text::width(name) <= COLUMNS, "{name}");
     }
 }

@@ -150,7 +150,7 @@ pub fn arrange(area: Rect, needs: &Needs) -> Layout {
     }
     match needs.zoom {
         Some(panel) => layout.panels.push((panel, rest)),
-        None => (views::of(needs.view).arrange)(&mut layout, rest, class, needs),
+        None => (views::view(needs.view).arrange)(&mut layout, rest, class, needs),
     }
     layout
 }

@@ -17,18 +17,18 @@ const TOGETHER: Duration = Duration::from_secs(20);
 pub fn known(snapshot: &Snapshot, glyphs: &'static Glyphs) -> Vec<Marker> {
     match &snapshot.feed {
         Feed::Replay(Playback { known: Some(known), .. }) => {
-            let mut all = of(known, glyphs);
-            all.extend(of(snapshot, glyphs));
+            let mut all = list(known, glyphs);
+            all.extend(list(snapshot, glyphs));
             all.sort_by_key(|marker| marker.at);
             all.dedup();
             all
         }
-        _ => of(snapshot, glyphs),
+        _ => list(snapshot, glyphs),
     }
 }
 
 /// Returns the marks of `snapshot`, oldest first.
-pub fn of(snapshot: &Snapshot, glyphs: &'static Glyphs) -> Vec<Marker> {
+pub fn list(snapshot: &Snapshot, glyphs: &'static Glyphs) -> Vec<Marker> {
     let mut markers = Vec::new();
     let began = snapshot.since;
     let starts = snapshot.workers.iter().filter_map(|row| Some((started(snapshot, row)?, row)));

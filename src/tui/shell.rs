@@ -183,7 +183,7 @@ impl Shell {
             ask: Ask::Nothing,
         };
         let layout = self.layout(self.area(), live);
-        (views::of(self.view).ask)(&self.look, &self.view_context(live, &layout), &mut query);
+        (views::view(self.view).ask)(&self.look, &self.view_context(live, &layout), &mut query);
         if self.is_past() && matches!(query.ask, Ask::Tree(_)) {
             query.ask = Ask::Nothing;
         }
@@ -409,7 +409,7 @@ impl Shell {
                 View::Overview => shown.workers.iter().filter(|row| !row.gone).count(),
                 _ => shown.workers.len(),
             },
-            opened: (views::of(self.view).opened)(&self.look),
+            opened: (views::view(self.view).opened)(&self.look),
             strip: match live.feed {
                 Feed::Live => Strip::None,
                 Feed::Demo(_) => Strip::Demo,

@@ -82,7 +82,7 @@ impl Themes {
     /// Returns how well the theme called `name` can be read, and what is wrong with that.
     pub fn readability(&self, name: &str) -> Result<(Readability, Vec<String>), ThemeError> {
         let at = |level| self.theme(name, level, Glyphs::ASCII);
-        let found = Readability::of(&at(Level::True)?, &at(Level::TwoHundred)?);
+        let found = Readability::new(&at(Level::True)?, &at(Level::TwoHundred)?);
         let faults = found.faults(&self.about(name)?.1);
         Ok((found, faults))
     }

@@ -153,7 +153,7 @@ pub fn is_built(name: command::View) -> bool {
 }
 
 /// Returns the view called `name`; the first one while that is not built.
-pub fn of(name: command::View) -> &'static View {
+pub fn view(name: command::View) -> &'static View {
     built().find(|view| view.name == name).unwrap_or(&BUILT[0])
 }
 

@@ -43,7 +43,7 @@ pub struct EngineBlocks {
 
 impl EngineBlocks {
     /// Reads the third part of an engine's message; none when it stores nothing, or cannot be read.
-    pub fn of(payload: &[u8]) -> Option<Self> {
+    pub fn new(payload: &[u8]) -> Option<Self> {
         read(payload).ok().flatten()
     }
 
@@ -167,14 +167,14 @@ mod tests {
         let blocks = EngineBlocks { block_size: 16, dp_rank: 1, address: None, blocks: vec![1] };
         let kept = Some(blocks.clone());
         let array = b"\x96\xabBlockStored\x92\x01\x02\xc0\x93\x0b\x0c\x0d\x10\xc0";
-        assert_eq!(EngineBlocks::of(&message(array)), kept);
+        assert_eq!(EngineBlocks::new(&message(array)), kept);
         let map = b"\x84\xa4type\xabBlockStored\xacblock_hashes\x91\x01\xa9token_ids\x92\x0b\x0c\xaablock_size\x10";
-        assert_eq!(EngineBlocks::of(&message(map)), kept);
+        assert_eq!(EngineBlocks::new(&message(map)), kept);
         let parts = blocks.parts("p");
         assert_eq!(parts[2], r#"{"block_size":16,"dp_rank":1,"blocks":[1]}"#);
         let bytes = b"\x96\xabBlockStored\x91\xc4\x02ab\xc0\x93\x0b\x0c\x0d\x10\xc0";
         assert_eq!(
-            EngineBlocks::of(&message(bytes)).unwrap().blocks,
+            EngineBlocks::new(&message(bytes)).unwrap().blocks,
             [0; 0],
             "hashes that are bytes"
         );
@@ -183,10 +183,10 @@ mod tests {
     #[test]
     fn what_stores_nothing_or_is_something_else_says_nothing() {
         for event in [&b"\x92\xacBlockRemoved\x91\x01"[..], b"\x91\xb0AllBlocksCleared", b"\x90"] {
-            assert_eq!(EngineBlocks::of(&message(event)), None);
+            assert_eq!(EngineBlocks::new(&message(event)), None);
         }
         for bad in [&b""[..], b"\xc0", b"\x92\xc0", b"\x93\xc0\xdd\xff\xff\xff\xff", b"{}"] {
-            assert_eq!(EngineBlocks::of(bad), None);
+            assert_eq!(EngineBlocks::new(bad), None);
         }
     }
 }

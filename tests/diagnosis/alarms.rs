@@ -14,7 +14,7 @@ const RUNS: u64 = 200;
 
 /// Returns a healthy set-up that differs by seed.
 fn set_up(chance: &mut Chance) -> SimConfig {
-    let mut config = SimConfig::of(Scenario::Healthy);
+    let mut config = SimConfig::new(Scenario::Healthy);
     let size = chance.pick(&[16, 32, 64]);
     let good = kvtop::simulator::WorkerConfig {
         engine: size,
@@ -94,14 +94,14 @@ fn raised(config: SimConfig, seed: u64, fix: Option<u64>) -> Vec<(u64, &'static 
 #[test]
 fn the_healthy_demo_stays_healthy_for_ten_minutes() {
     for seed in 1..=SEEDS {
-        let found = raised(SimConfig::of(Scenario::Healthy), seed, None);
+        let found = raised(SimConfig::new(Scenario::Healthy), seed, None);
         assert!(found.is_empty(), "seed {seed}: {:?}", found.first());
     }
 }
 
 #[test]
 fn healthy_deployments_of_every_kind_stay_healthy_for_ten_minutes() {
-    let room = SimConfig::of(Scenario::Healthy).workers[0].capacity;
+    let room = SimConfig::new(Scenario::Healthy).workers[0].capacity;
     for seed in 0..SEEDS {
         let mut chance = Chance(1000 + seed);
         let mut config = set_up(&mut chance);
@@ -120,7 +120,7 @@ fn healthy_deployments_of_every_kind_stay_healthy_for_ten_minutes() {
 #[test]
 fn what_was_repaired_stays_healthy() {
     for scenario in judged() {
-        let last = raised(SimConfig::of(scenario), 1, Some(30));
+        let last = raised(SimConfig::new(scenario), 1, Some(30));
         // The window that a finding is judged over is five minutes.
         let late = last.iter().filter(|(seconds, ..)| *seconds > 400);
         let late: Vec<_> = late.collect();

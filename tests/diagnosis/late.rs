@@ -146,7 +146,7 @@ fn an_idle_deployment_without_anything_wrong_is_ok_and_says_for_how_long() {
     for (from, until) in [(60, 75), (80, 125), (150, 180)] {
         let (_, seen) = played(&attached(&all, from, until));
         let line = check::text(&seen);
-        assert_eq!(Status::of(&seen), Status::Ok, "+{from}..{until}: {line}");
+        assert_eq!(Status::new(&seen), Status::Ok, "+{from}..{until}: {line}");
         assert!(line.contains("no traffic for"), "{line}");
     }
 }

@@ -17,7 +17,7 @@ struct Case {
 }
 
 fn healthy() -> Case {
-    let mut config = SimConfig::of(Scenario::Healthy);
+    let mut config = SimConfig::new(Scenario::Healthy);
     config.warm_up = Duration::from_secs(20);
     Case { config, seconds: 60, change: Box::new(Some) }
 }
@@ -211,7 +211,7 @@ fn an_index_that_holds_more_than_there_is_room_for_is_named() {
 fn a_router_whose_counters_refuse_what_kvtop_places_has_lost_its_history() {
     // Nobody reads logs, so that nothing but its counters tells what the router refused.
     let restarted = |history: bool| {
-        let mut config = SimConfig::of(Scenario::NoHistory);
+        let mut config = SimConfig::new(Scenario::NoHistory);
         (config.family, config.history) = (Family::V1_5, history);
         Case { config, seconds: 120, change: Box::new(Some) }.without(is_log)
     };

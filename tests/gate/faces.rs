@@ -187,7 +187,7 @@ fn judged(fault: &Fault, played: &Played, moment: Moment, seen: &Snapshot) -> Ce
         Some(row) if recovers(row) => format!("recovering {}", row.id),
         Some(row) => row.id.to_owned(),
         None if broken && missing(fault.id).is_some() => "unknown".to_owned(),
-        None => match Status::of(seen) {
+        None => match Status::new(seen) {
             Status::Unknown => "unknown".to_owned(),
             _ => "healthy".to_owned(),
         },

@@ -159,7 +159,7 @@ fn workers_that_start_together_are_one_marker_and_the_time_before_kvtop_has_none
         DemoChange { at: NOW.before(Duration::from_secs(60)), what: "80 → 90 users".into() };
     picture.feed = Feed::Demo(DemoState { change: Some(change), ..DemoState::default() });
     let said = |picture: &Snapshot| {
-        let marks = markers::of(picture, Glyphs::UNICODE);
+        let marks = markers::list(picture, Glyphs::UNICODE);
         marks.into_iter().map(|mark| mark.text).collect::<Vec<_>>()
     };
     assert_eq!(said(&picture), ["router started", "2 workers started", "80 → 90 users"]);

@@ -63,7 +63,7 @@ pub(crate) fn healthy() -> SimConfig {
         declared: None,
         warm_up: Duration::ZERO,
         service: Service { concurrency: 38, ..Service::small() },
-        ..SimConfig::of(Scenario::Healthy)
+        ..SimConfig::new(Scenario::Healthy)
     }
 }
 

@@ -212,7 +212,7 @@ fn none(
     let open: Vec<&str> = plane.open.iter().map(SourceName::as_str).collect();
     let listens = if open.is_empty() { Phrase::from("nothing") } else { open.join(", ").into() };
     proofs.push(Proof::new(measure::LISTENS_TO, listens, Origin::Kvtop));
-    let (summary, fix) = said(evidence, elsewhere, unheard);
+    let (summary, fix) = summary_and_fix(evidence, elsewhere, unheard);
     Finding::new(Severity::Warning, Grade::Likely, summary, proofs)
         .means("Cache contents are unknown; routing may be fine.", "One KV event from any worker.")
         .rather_than("KVT003: with no event from any worker, a silent worker cannot be identified.")
@@ -221,7 +221,7 @@ fn none(
 
 /// Returns the summary and the fix.
 #[expect(clippy::too_many_lines, reason = "one piece of evidence after the other")]
-fn said(
+fn summary_and_fix(
     evidence: &Evidence,
     elsewhere: Option<&AdvertisedPlane>,
     unheard: Option<&Unheard>,

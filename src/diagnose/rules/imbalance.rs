@@ -115,7 +115,7 @@ struct Shares<'a> {
 }
 
 impl<'a> Shares<'a> {
-    fn of(ranks: Vec<&'a RankEvidence>) -> Self {
+    fn new(ranks: Vec<&'a RankEvidence>) -> Self {
         let counts: Vec<u64> = ranks.iter().map(|rank| rank.tally.routed).collect();
         let sum = counts.iter().sum();
         Self { ranks, counts, sum }
@@ -147,7 +147,7 @@ fn groups(evidence: &Evidence) -> Vec<Shares<'_>> {
         let key = (models, role.contains("prefill"), role.contains("decode"));
         groups.entry(key).or_default().push(rank);
     }
-    groups.into_values().map(Shares::of).collect()
+    groups.into_values().map(Shares::new).collect()
 }
 
 /// Returns how unequal `counts` are: 0 when all are the same, near 1 when one has all.

@@ -62,7 +62,7 @@ impl Rule for MomentaryOverload {
                 Decimal(first.p50, 2)
             ));
         }
-        let Some(fleet) = Fleet::of(&evidence.load.workers) else {
+        let Some(fleet) = Fleet::new(&evidence.load.workers) else {
             return Verdict::unknown(
                 "needs requests in flight and the batch limit of two workers or more",
             );
@@ -100,7 +100,7 @@ struct Fleet<'a> {
 }
 
 impl<'a> Fleet<'a> {
-    fn of(workers: &'a [WorkerLoad]) -> Option<Self> {
+    fn new(workers: &'a [WorkerLoad]) -> Option<Self> {
         let known: Vec<(&WorkerLoad, f64)> = workers
             .iter()
             .filter(|worker| worker.in_flight.samples >= SCRAPES)

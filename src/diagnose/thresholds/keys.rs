@@ -67,7 +67,7 @@ impl Key {
     }
 
     /// Returns the value in `thresholds`.
-    pub fn of(&self, thresholds: &Thresholds) -> f64 {
+    pub fn value(&self, thresholds: &Thresholds) -> f64 {
         (self.get)(thresholds)
     }
 }
@@ -301,7 +301,7 @@ mod tests {
             let mut thresholds = Thresholds::default();
             thresholds.set(key.name, key.most).unwrap();
 
-            assert!((key.of(&thresholds) - key.most).abs() < 1e-9, "{}", key.name);
+            assert!((key.value(&thresholds) - key.most).abs() < 1e-9, "{}", key.name);
             assert!((key.least..=key.most).contains(&key.default()), "{}", key.name);
             assert!(key.meaning.ends_with('.'), "{}", key.name);
         }

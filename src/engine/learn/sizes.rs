@@ -24,12 +24,12 @@ impl Learner<'_> {
             self.known
                 .fleet
                 .claims
-                .note(&said(notice, subject, size, ClaimOf::Publisher, publisher), at);
+                .note(&claim_from(notice, subject, size, ClaimOf::Publisher, publisher), at);
             if notice.whole {
                 self.known
                     .fleet
                     .claims
-                    .note(&said(notice, subject, size, ClaimOf::Engine, engine), at);
+                    .note(&claim_from(notice, subject, size, ClaimOf::Engine, engine), at);
             } else {
                 self.block_seen(notice, &subjects, at);
             }
@@ -61,7 +61,8 @@ impl Learner<'_> {
             return;
         }
         let Some(subject) = subjects.first() else { return };
-        let claim = |what| said(notice, subject, what, ClaimOf::Engine, notice.engine.tokens());
+        let claim =
+            |what| claim_from(notice, subject, what, ClaimOf::Engine, notice.engine.tokens());
         self.known.fleet.claims.note(&claim(ClaimWhat::LargestBlock), at);
         let known = self.known.fleet.claims.count(ClaimWhat::BlockSize, ClaimOf::Engine, subjects);
         let known = known.filter(|(_, stored)| stored.claim.basis == Basis::Observed);
@@ -130,7 +131,7 @@ impl Fleet {
 }
 
 /// Returns what a line about an engine's block says.
-fn said(
+fn claim_from(
     notice: &BlockSizeNotice,
     subject: &Subject,
     what: ClaimWhat,

@@ -6,7 +6,7 @@ use crate::engine::Knowledge;
 use crate::metrics::{CountSeries, GaugeSeries};
 use crate::snapshot::{Answer, Ask, Series, ViewQuery, WorkerDetail};
 
-pub(super) fn of(known: &Knowledge, query: &ViewQuery, at: Timestamp) -> Answer {
+pub(super) fn answer(known: &Knowledge, query: &ViewQuery, at: Timestamp) -> Answer {
     let answer = match query.ask {
         // The tree is looked at with what is remembered from the last look.
         Ask::Nothing | Ask::Tree(_) => None,

@@ -19,7 +19,7 @@ const BLOCKS: usize = 64;
 
 pub(super) fn detail(known: &Knowledge, number: u64) -> EventDetail {
     let (frames, bytes) = known.record.journal.frames.size();
-    let kept = known.record.journal.frames.of(number);
+    let kept = known.record.journal.frames.frame(number);
     EventDetail {
         number,
         frame: kept.map(|kept| view(known, kept)),
@@ -32,7 +32,7 @@ pub(super) fn detail(known: &Knowledge, number: u64) -> EventDetail {
 pub(super) fn log_lines(known: &Knowledge, count: usize) -> Vec<LogLine> {
     let rows = super::events(known, count).into_iter();
     rows.filter_map(|row| {
-        let kept = known.record.journal.frames.of(row.number)?;
+        let kept = known.record.journal.frames.frame(row.number)?;
         let Origin::Log { .. } = &kept.frame.origin else { return None };
         let Body::Whole(bytes) = &kept.frame.body else { return None };
         let text = String::from_utf8_lossy(bytes);

@@ -48,13 +48,13 @@ pub(in crate::engine) fn prefixes(
         ..TreeQuery::default()
     };
     // The other browser remembers the page that somebody looks at.
-    let page = Arc::new(of(known, &mut browsing.coarse, &query, workers, at));
+    let page = Arc::new(page(known, &mut browsing.coarse, &query, workers, at));
     browsing.prefixes = Some((at, Arc::clone(&page)));
     page
 }
 
 /// Answers `query` at `at`. `workers` are the rows of the same picture.
-pub(in crate::engine) fn of(
+pub(in crate::engine) fn page(
     known: &mut Knowledge,
     browser: &mut Browser,
     query: &TreeQuery,

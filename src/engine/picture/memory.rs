@@ -31,8 +31,8 @@ pub(super) fn rows(known: &Knowledge, at: Timestamp) -> Vec<MemoryRow> {
 }
 
 fn row(known: &Knowledge, record: &RankRecord, at: Timestamp) -> MemoryRow {
-    let room = Room::of(known, record);
-    let churn = Churn::of(known, record, at);
+    let room = Room::new(known, record);
+    let churn = Churn::new(known, record, at);
     let held = known.index.mirror.counts(record.rank).held[0];
     let held = told(held as f64, "blocks by KV events", at);
     let held = counts_all(record).then_some(held);
@@ -78,7 +78,7 @@ struct Room {
 }
 
 impl Room {
-    fn of(known: &Knowledge, record: &RankRecord) -> Self {
+    fn new(known: &Knowledge, record: &RankRecord) -> Self {
         let worker = known.fleet.workers.worker(record.rank.worker);
         let pod = worker.and_then(|worker| worker.pod.as_deref());
         let subjects = super::subjects(record, pod);
@@ -140,14 +140,14 @@ struct Churn {
 }
 
 impl Churn {
-    fn of(known: &Knowledge, record: &RankRecord, at: Timestamp) -> Self {
+    fn new(known: &Knowledge, record: &RankRecord, at: Timestamp) -> Self {
         // A worker that came since then stored nothing before.
         let began = record.first_event.unwrap_or_default().max(record.born);
         let since = at.before(LATELY).max(known.times.since_kv()).max(began);
         let mut tally = Tally::default();
         record
             .buckets
-            .since(Some(known.times.slots.of(since)), None, |counts, _| tally.add(counts));
+            .since(Some(known.times.slots.slot(since)), None, |counts, _| tally.add(counts));
         let seconds = at.since(since).as_secs_f64();
         let span = format!("in {seconds:.0} s, KV events");
         let rate = |blocks: u64| {

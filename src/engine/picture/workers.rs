@@ -91,7 +91,7 @@ fn row(
         routed: record.routed,
         routed_per_second: routed_per_second(known, index, at),
         mean_overlap: (overlap.known > 0).then(|| overlap.blocks / overlap.known as f64),
-        in_flight: known.fleet.loads.of(record.rank, at).map(|load| super::whole(load.now)),
+        in_flight: known.fleet.loads.in_flight(record.rank, at).map(|load| super::whole(load.now)),
         last_event: record.last_event,
         last_event_id: record.last_event_id,
         missing: record.ledger.missing,

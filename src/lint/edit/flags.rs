@@ -38,7 +38,7 @@ impl Text<'_> {
     ) -> Option<Edit> {
         let (item, at) = self.flag(part, &[flag])?;
         let value = self.value_after(part, item, &at)?;
-        let start = value.start + self.of(part.file).get(value.clone())?.find(from)?;
+        let start = value.start + self.content(part.file).get(value.clone())?.find(from)?;
         let lines = [at.start, value.end].map(|at| self.place_of(part.file, at).0);
         self.render(Change::new(part.file, start..start + from.len(), to, lines.into()))
     }
@@ -46,7 +46,7 @@ impl Text<'_> {
     /// Returns the value of the flag at `at`.
     fn value_after(self, part: &Part<'_>, item: &Node, at: &Range<usize>) -> Option<Range<usize>> {
         let span = item.span.clone()?;
-        let text = self.of(part.file);
+        let text = self.content(part.file);
         let rest = text.get(at.end..span.end)?;
         let token = rest.trim_start_matches(['=', ' ', '\\', '\n', '\t', '\r']);
         if !token.trim_matches(['"', '\'']).is_empty() {
@@ -62,7 +62,7 @@ impl Text<'_> {
 
     fn add_flag(self, part: &Part<'_>, flag: &str, value: Option<&str>) -> Option<Edit> {
         let file = part.file;
-        let text = self.of(file);
+        let text = self.content(file);
         // A command in one text: the flag goes behind the module.
         for item in part.words() {
             let Some(span) = item.span.clone() else { continue };
@@ -112,7 +112,7 @@ impl Text<'_> {
         items: &str,
     ) -> Option<Edit> {
         let close = self.end_of_flow(file, list)?;
-        let at = self.of(file).get(..close)?.trim_end().len();
+        let at = self.content(file).get(..close)?.trim_end().len();
         let comma = if list.items().is_empty() { "" } else { ", " };
         let shown = (key.line, self.place_of(file, close).0);
         self.render(Change::new(file, at..at, format!("{comma}{items}"), shown))
@@ -137,7 +137,7 @@ impl Text<'_> {
             (true, true) => self.start_of(part.file, line)..self.start_of(part.file, line + 1),
             (true, false) => out_of_flow(part, item)?,
             (false, _) => {
-                let before = self.of(part.file).get(..at.start)?;
+                let before = self.content(part.file).get(..at.start)?;
                 at.start - usize::from(before.ends_with(' '))..at.end
             }
         };

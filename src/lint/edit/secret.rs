@@ -71,7 +71,7 @@ pub(in crate::lint) struct Secrets {
 
 impl Secrets {
     /// Looks for them in all that was read.
-    pub(in crate::lint) fn of(text: Text<'_>, sheets: &[Sheet]) -> Self {
+    pub(in crate::lint) fn new(text: Text<'_>, sheets: &[Sheet]) -> Self {
         let mut lines = vec![Vec::new(); text.sources.len()];
         for sheet in sheets {
             let mut finder = Finder { text, file: sheet.file, lines: Vec::new() };

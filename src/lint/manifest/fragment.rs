@@ -24,7 +24,7 @@ pub(super) enum Fragment {
 
 impl Fragment {
     /// Returns the only possible part; none if `root` may be something else.
-    pub(super) fn of(root: &Node) -> Option<Self> {
+    pub(super) fn new(root: &Node) -> Option<Self> {
         if root.get("kind").is_some() || root.get("apiVersion").is_some() {
             return None;
         }

@@ -47,7 +47,7 @@ pub struct Share {
 }
 
 /// Returns what there is to say about `node`, none when it is gone.
-pub(super) fn of(tree: &Tree, node: &TreeNode, visits: &mut Visits) -> Option<Detail> {
+pub(super) fn detail(tree: &Tree, node: &TreeNode, visits: &mut Visits) -> Option<Detail> {
     let spot = tree.spot(node)?;
     let mut detail = Detail {
         node: *node,

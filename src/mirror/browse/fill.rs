@@ -125,11 +125,11 @@ impl<'a> Fill<'a> {
     }
 
     fn heat(&self, head: u32) -> f32 {
-        self.wish.heat.of(head, self.tree.nodes.at(head).tokens(), self.wish.tick)
+        self.wish.heat.warmth(head, self.tree.nodes.at(head).tokens(), self.wish.tick)
     }
 
     fn hits(&self, head: u32) -> Option<f32> {
-        Some(self.hits?.of(head, self.tree.nodes.at(head).tokens(), self.wish.tick))
+        Some(self.hits?.warmth(head, self.tree.nodes.at(head).tokens(), self.wish.tick))
     }
 
     fn each(&self, has: impl Fn(u32) -> Presence) -> Vec<Presence> {

@@ -160,7 +160,7 @@ impl Wish<'_> {
             _ if ghost => total,
             TreeSort::Blocks => total,
             TreeSort::Heat => {
-                let warmth = self.heat.of(head, own.tokens(), self.tick);
+                let warmth = self.heat.warmth(head, own.tokens(), self.tick);
                 // Bits of a float that is not negative are in its order. The cold are told by size.
                 u64::from(warmth.max(0.0).to_bits()) << 32 | total
             }

@@ -22,7 +22,7 @@ pub struct Checked {
 
 impl Checked {
     fn status(&self) -> Status {
-        self.outcome.as_ref().map_or(Status::Unknown, |snapshot| Status::of(snapshot))
+        self.outcome.as_ref().map_or(Status::Unknown, |snapshot| Status::new(snapshot))
     }
 
     /// Returns its name among the others.

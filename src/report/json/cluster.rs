@@ -44,18 +44,18 @@ pub(super) struct Pod<'a> {
 }
 
 impl<'a> Dgd<'a> {
-    pub(super) fn of(row: &'a GraphRow) -> Self {
+    pub(super) fn new(row: &'a GraphRow) -> Self {
         Self {
             name: &row.name,
             namespace: &row.namespace,
             dynamo_namespace: row.dynamo_namespace.as_deref(),
-            components: row.components.iter().map(Component::of).collect(),
+            components: row.components.iter().map(Component::new).collect(),
         }
     }
 }
 
 impl<'a> Component<'a> {
-    fn of(row: &'a ComponentRow) -> Self {
+    fn new(row: &'a ComponentRow) -> Self {
         Self {
             name: &row.name,
             role: row.role.name(),
@@ -67,7 +67,7 @@ impl<'a> Component<'a> {
 }
 
 impl<'a> Pod<'a> {
-    pub(super) fn of(row: &'a PodRow) -> Self {
+    pub(super) fn new(row: &'a PodRow) -> Self {
         Self {
             name: &row.name,
             role: row.role.name(),

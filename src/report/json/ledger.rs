@@ -55,7 +55,7 @@ pub(super) struct Rank {
 }
 
 impl<'a> Ledger<'a> {
-    pub(super) fn of(ledger: &'a crate::snapshot::Ledger) -> Self {
+    pub(super) fn new(ledger: &'a crate::snapshot::Ledger) -> Self {
         let missing = |hole: &'a Hole| Missing {
             messages: Some(hole.messages).filter(|count| *count > 0),
             last: rfc3339(hole.last),
@@ -65,21 +65,21 @@ impl<'a> Ledger<'a> {
             until: rfc3339(hole.until),
         };
         Self {
-            streams: ledger.streams.iter().map(Stream::of).collect(),
+            streams: ledger.streams.iter().map(Stream::new).collect(),
             hole: ledger.hole.as_ref().map(missing),
         }
     }
 }
 
 impl<'a> Stream<'a> {
-    fn of(row: &'a StreamRow) -> Self {
+    fn new(row: &'a StreamRow) -> Self {
         Self { name: &row.name, counts: Counts(row.counts), unseen: row.unseen }
     }
 }
 
 impl Rank {
     /// Returns the ledger of a rank; none for one whose messages bear no numbers.
-    pub(super) fn of(ledger: &RankLedger) -> Option<Self> {
+    pub(super) fn new(ledger: &RankLedger) -> Option<Self> {
         (ledger.received > 0).then(|| Self {
             published: ledger.published(),
             received: ledger.received,

@@ -18,7 +18,7 @@ pub(super) fn labels(snapshot: &Snapshot, namespace: Option<&str>) -> Labels {
 /// Adds verdicts and figures of now.
 pub(super) fn put(page: &mut Page, snapshot: &Snapshot, labels: &Labels) {
     about(page, snapshot, labels);
-    put_status(page, Status::of(snapshot), labels);
+    put_status(page, Status::new(snapshot), labels);
     findings(page, snapshot, labels);
     users(page, snapshot, labels);
     blocks(page, snapshot, labels);

@@ -18,7 +18,7 @@ enum Fold {
 }
 
 impl Fold {
-    fn of(self, values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    fn apply(self, values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
         match self {
             Self::Sum => values.sum(),
             Self::Mean => {
@@ -181,7 +181,7 @@ pub(super) fn put(page: &mut Page, snapshot: &Snapshot, namespace: Option<&str>,
     let units = units(snapshot, namespace, level);
     for (name, help, kind, fold, value) in WORKER {
         let samples = units.iter().filter_map(|(labels, ranks)| {
-            let value = fold.of(ranks.iter().map(|row| value(row, heard)))?;
+            let value = fold.apply(ranks.iter().map(|row| value(row, heard)))?;
             Some((labels.clone(), value))
         });
         page.put_all(&worker(name, help, kind), samples);

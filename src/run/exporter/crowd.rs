@@ -121,7 +121,7 @@ impl Crowd {
             let found = place::at(&self.client, &self.args, &place, &place.namespace);
             match live::look_within(found, Arc::clone(&self.budget)) {
                 Ok(live) => {
-                    let (watcher, watch) = watcher::of(live, Some(share.max(LEAST)));
+                    let (watcher, watch) = watcher::with_watch(live, Some(share.max(LEAST)));
                     let (stop, stopped) = watch::channel(false);
                     let task = tokio::spawn(watch.run(stopped));
                     self.members.insert(place, Member { watcher, stop, task, missed: 0 });

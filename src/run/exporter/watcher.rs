@@ -88,11 +88,11 @@ pub(super) struct Watch {
 
 /// Starts the sources of a deployment. The watch is to be run.
 pub(super) async fn start(source: &SourceArgs) -> Result<(Watcher, Watch), RunError> {
-    Ok(of(live::start(source).await?, None))
+    Ok(with_watch(live::start(source).await?, None))
 }
 
 /// Returns a watcher of `live`, and the watch to be run. Its index copy takes at most `mirror` bytes.
-pub(super) fn of(live: Live, mirror: Option<usize>) -> (Watcher, Watch) {
+pub(super) fn with_watch(live: Live, mirror: Option<usize>) -> (Watcher, Watch) {
     let (asks, asked) = mpsc::channel(ASKING);
     let started = clock::now();
     let waits_for = Some("sources have not answered yet".to_owned());

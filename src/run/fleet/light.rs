@@ -123,7 +123,7 @@ impl Light {
         let query = ViewQuery { points: 1, events: 0, decisions: 0, ..ViewQuery::default() };
         let snapshot = self.engine.snapshot(&query, now);
         let answered = ready::have_answered(&snapshot, &self.attach.wanted.borrow());
-        Member::of(self.id.clone(), &snapshot, lists_pods(&snapshot), answered)
+        Member::from_parts(self.id.clone(), &snapshot, lists_pods(&snapshot), answered)
     }
 }
 

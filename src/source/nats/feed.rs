@@ -154,7 +154,7 @@ impl Feed {
 
     /// Takes a live message: passes it on or holds it. Returns how many messages did not fit.
     pub(super) fn live(&mut self, frame: Frame, payload: &[u8], emitter: &Emitter) -> u64 {
-        let (lane, mark) = (Lane::of(payload), Mark::of(payload));
+        let (lane, mark) = (Lane::new(payload), Mark::new(payload));
         if matches!(self.phase, Phase::Direct) && self.reach.is_proven() {
             self.pass_on(frame, lane, mark, emitter);
             return 0;
@@ -314,7 +314,7 @@ impl Feed {
                 if let Some(history) = &mut self.history {
                     history.read += 1;
                 }
-                if self.presumed.take(Lane::of(&message.payload), Mark::of(&message.payload)) {
+                if self.presumed.take(Lane::new(&message.payload), Mark::new(&message.payload)) {
                     self.account.was_stored();
                     return false;
                 }

@@ -19,7 +19,7 @@ pub(super) struct Mark(pub(super) u64);
 
 impl Mark {
     /// Returns the mark of `payload`.
-    pub(super) fn of(payload: &[u8]) -> Self {
+    pub(super) fn new(payload: &[u8]) -> Self {
         Self(xxhash_rust::xxh3::xxh3_64(payload))
     }
 }
@@ -29,7 +29,7 @@ impl Lane {
     ///
     /// Looks for two numbers in the bytes and decodes nothing: the lane only serves to recognise
     /// messages. What does not look like an event shares one lane, in which order is kept as well.
-    pub(super) fn of(payload: &[u8]) -> Self {
+    pub(super) fn new(payload: &[u8]) -> Self {
         let worker = number_after(payload, b"\"worker_id\":", Side::Front).unwrap_or_default();
         let dp_rank = number_after(payload, b"\"dp_rank\":", Side::Back).unwrap_or_default();
         Self { worker, dp_rank }
@@ -205,7 +205,7 @@ mod tests {
             ("", 0, 0),
         ];
         for (payload, worker, dp_rank) in table {
-            assert_eq!(Lane::of(payload.as_bytes()), Lane { worker, dp_rank }, "{payload}");
+            assert_eq!(Lane::new(payload.as_bytes()), Lane { worker, dp_rank }, "{payload}");
         }
     }
 
@@ -251,7 +251,7 @@ mod tests {
 
         #[test]
         fn any_bytes_have_a_lane(payload in prop::collection::vec(any::<u8>(), 0..64)) {
-            let _lane = Lane::of(&payload);
+            let _lane = Lane::new(&payload);
         }
     }
 }

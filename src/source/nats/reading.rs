@@ -116,7 +116,7 @@ impl Reading {
 
     /// Takes the stored message `payload` with number `seq`.
     pub(super) fn take(&mut self, seq: u64, payload: &[u8]) -> Answer {
-        let (lane, mark) = (Lane::of(payload), Mark::of(payload));
+        let (lane, mark) = (Lane::new(payload), Mark::new(payload));
         match &mut self.step {
             Step::Compare { sent, next, left, seen } => {
                 seen.push(Seen { seq, lane, mark });

@@ -50,7 +50,7 @@ impl Stripper {
     /// Returns the parts that take the place of `parts`; none when there is nothing new.
     pub(super) fn keep(&mut self, parts: &[Bytes]) -> Option<Vec<Bytes>> {
         let [_, _, payload] = parts else { return None };
-        let mut blocks = EngineBlocks::of(payload)?;
+        let mut blocks = EngineBlocks::new(payload)?;
         let now = Instant::now();
         let first = blocks.blocks.first().copied();
         let again = if self.address.is_some() && first.is_some() { BLOCKS_AGAIN } else { AGAIN };

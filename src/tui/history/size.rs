@@ -6,7 +6,7 @@ use crate::snapshot::{
 
 /// Returns the bytes of `picture` without its graphs and its answer. Texts that pictures share are not
 /// counted.
-pub(super) fn of(picture: &Snapshot) -> usize {
+pub(super) fn bytes(picture: &Snapshot) -> usize {
     let checks = |row: &crate::snapshot::CheckRow| match &row.verdict {
         crate::snapshot::CheckVerdict::Unknown { missing } => row.note.len() + missing.len(),
         _ => row.note.len(),

@@ -22,12 +22,12 @@ pub struct Named {
 
 impl Named {
     /// Returns the workers of active findings that are warnings or worse.
-    pub fn of(snapshot: &Snapshot) -> Self {
+    pub fn new(snapshot: &Snapshot) -> Self {
         let (limits, found) = (snapshot.limits, super::deployment(snapshot));
         let mut named = Self { limits, found, sizes: None, workers: BTreeMap::new() };
         let open = snapshot.findings.iter().filter(|row| row.resolved.is_none() && row.counts());
         for finding in open {
-            let state = super::of(finding.severity);
+            let state = super::state(finding.severity);
             let evidence = finding.evidence.iter().filter(|row| !row.against);
             let shown = evidence.filter_map(|row| row.worker).collect::<Vec<_>>();
             let about = if finding.subjects.is_empty() { &shown } else { &finding.subjects };

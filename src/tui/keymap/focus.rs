@@ -57,7 +57,7 @@ impl Feed {
     pub const ALL: [Self; 4] = [Self::Plain, Self::Demo, Self::Replay, Self::Mendable];
 
     /// Returns the kind of a picture's feed.
-    pub fn of(feed: &snapshot::Feed) -> Self {
+    pub fn new(feed: &snapshot::Feed) -> Self {
         match feed {
             snapshot::Feed::Replay(_) => Self::Replay,
             snapshot::Feed::Demo(demo) if !demo.fixed && !demo.fix.is_empty() => Self::Mendable,

@@ -112,7 +112,7 @@ fn sizes(
     if !about || sides.len() < 2 || findings::mending(finding, now).is_some() {
         return Vec::new();
     }
-    let all = router::sizes::said(&sides, glyphs);
+    let all = router::sizes::format_sides(&sides, glyphs);
     let first = |of: &Vec<ClaimOf>| of.first().copied().into_iter().collect::<Vec<_>>();
     let firsts = sides.iter().map(|(size, of)| (*size, first(of))).collect();
     let brief = |of: &Vec<ClaimOf>| match of.first() {
@@ -127,7 +127,7 @@ fn sizes(
     vec![
         format!("block size {all}"),
         all,
-        router::sizes::said(&firsts, glyphs),
+        router::sizes::format_sides(&firsts, glyphs),
         briefs.join(glyphs.differs),
         bare.join(glyphs.differs),
     ]

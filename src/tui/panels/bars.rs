@@ -193,7 +193,7 @@ pub fn past(
     let row = PastRow::new(area, moment, live, back, canvas.glyphs());
     let x = canvas.parts(area, 0, 0, &row.left);
     if let Some(scrubber) = row.scrubber {
-        let markers = markers::of(live, canvas.glyphs());
+        let markers = markers::list(live, canvas.glyphs());
         scrubber.draw(canvas, moment[1], &markers, Role::Border);
     }
     if width(&row.right) <= usize::from(area.width.saturating_sub(x)) {

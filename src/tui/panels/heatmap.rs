@@ -100,7 +100,7 @@ fn map(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>, page: &T
     for (((row, name), y), place) in rows.iter().zip(&names).zip(1..area.height).zip(places) {
         canvas.spot(area, y, place);
         let name = text::cut_middle(name, columns.name, canvas.glyphs().ellipsis);
-        let is_known = context.look.tree.labels.of(&row.place.node).is_some();
+        let is_known = context.look.tree.labels.label(&row.place.node).is_some();
         canvas.put(area, 0, y, &name, if is_known { Role::Title } else { Role::Fg });
         for (at, presence) in row.on.iter().take(columns.shown).enumerate() {
             let (cell, style) = heat::cell(canvas, share(*presence));
@@ -152,7 +152,7 @@ fn is_prefix(row: &TreeRow) -> bool {
 fn name(context: &PanelContext<'_>, row: &TreeRow) -> String {
     let TreeNode::Block(block) = row.place.node else { return String::new() };
     let indent = "  ".repeat(usize::from(row.depth.saturating_sub(1)));
-    let given = context.look.tree.labels.of(&row.place.node).map(str::to_owned);
+    let given = context.look.tree.labels.label(&row.place.node).map(str::to_owned);
     format!("{indent}{}", given.unwrap_or_else(|| short(block.sequence)))
 }
 

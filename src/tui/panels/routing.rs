@@ -29,7 +29,7 @@ const REQUEST: usize = 36;
 /// Draws the list, the newest on top.
 pub fn list(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
     let state = &context.look.routing;
-    let listed = Listed::of(context.snapshot, state);
+    let listed = Listed::new(context.snapshot, state);
     let count = listed.rows.len();
     let (room, height) = inside(area, context.framed);
     let mut table = table(context, &listed.rows, room.saturating_sub(2), canvas.glyphs());

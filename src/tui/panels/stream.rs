@@ -48,7 +48,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
         return;
     };
     let height = usize::from(inner.height);
-    let pen = Pen::of(context, &rows, inner.width.into(), canvas.glyphs());
+    let pen = Pen::new(context, &rows, inner.width.into(), canvas.glyphs());
     let (first, mut lines) = window(&rows, at, height, |row, selected| pen.lines(row, selected));
     lines.truncate(height);
     debug_assert!(first <= at);
@@ -177,7 +177,7 @@ struct Pen<'a> {
 }
 
 impl<'a> Pen<'a> {
-    fn of(
+    fn new(
         context: &'a PanelContext<'a>,
         rows: &[&EventRow],
         width: usize,

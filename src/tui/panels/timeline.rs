@@ -75,7 +75,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
     notes.push(part(format!("  {key}"), Role::Key));
     notes.push(part(" other series", Role::Muted));
     let inner = context.frame(canvas, area, PanelId::Timeline, shown.title(), notes);
-    let happened = markers::of(context.timeline.live, canvas.glyphs());
+    let happened = markers::list(context.timeline.live, canvas.glyphs());
     graph(context, up, down, happened).draw(canvas, inner);
 }
 

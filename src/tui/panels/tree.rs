@@ -106,7 +106,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
         return;
     };
     let below = sums::height(inner.height).min(inner.height);
-    let columns = Columns::of(page, inner.width.into());
+    let columns = Columns::new(page, inner.width.into());
     let above = names_height(inner.height);
     if above > 0 {
         names(canvas, inner, &columns, page);

@@ -212,7 +212,7 @@ fn line(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
 
 /// Returns the workers with their verdicts, sorted.
 pub fn entries(snapshot: &Snapshot, sort: Sort) -> Vec<Entry<'_>> {
-    let named = Named::of(snapshot);
+    let named = Named::new(snapshot);
     let mut entries: Vec<_> =
         snapshot.workers.iter().map(|row| entry(snapshot, &named, row)).collect();
     match sort.by {
@@ -258,7 +258,7 @@ fn passes(entry: &Entry<'_>, filter: &Filter) -> bool {
 pub fn selected<'a>(snapshot: &'a Snapshot, state: &view::State) -> Option<Entry<'a>> {
     let of = |rank| snapshot.workers.iter().find(|row| row.rank == rank);
     match state.selected.and_then(of) {
-        Some(row) => Some(entry(snapshot, &Named::of(snapshot), row)),
+        Some(row) => Some(entry(snapshot, &Named::new(snapshot), row)),
         None => listed(snapshot, state).into_iter().next(),
     }
 }

@@ -67,7 +67,7 @@ impl Shell {
 
     fn selection(&self, live: &Snapshot) -> Result<(String, String), String> {
         let layout = self.layout(self.area(), live);
-        let copy = views::of(self.view).copy;
+        let copy = views::view(self.view).copy;
         let text = copy(&self.look, &self.view_context(live, &layout));
         let none = "nothing selected to copy";
         Ok((String::from("selection"), text.ok_or(none)?))

@@ -11,10 +11,10 @@ impl Shell {
     /// Lets the filter of the view's list be typed, which holds while it is typed. It leads back to the list where
     /// that is hidden, and from the overview to the list of workers.
     pub(super) fn open_filter(&mut self, live: &Snapshot) {
-        if views::of(self.view).filter.is_none() {
+        if views::view(self.view).filter.is_none() {
             self.show(View::Workers);
         }
-        let view = views::of(self.view);
+        let view = views::view(self.view);
         if self.layout(self.area(), live).panel(view.home).is_none() {
             self.zoom = false;
         }
@@ -30,14 +30,14 @@ impl Shell {
     /// Gives the view the filter back that it had before, and closes what is typed.
     pub(super) fn drop_filter(&mut self) {
         if let Open::Filter(before) = std::mem::replace(&mut self.open, Open::Nothing)
-            && let Some(filter) = views::of(self.view).filter
+            && let Some(filter) = views::view(self.view).filter
         {
             *filter(&mut self.look) = before;
         }
     }
 
     fn edit_filter(&mut self, edit: Edit) {
-        let Some(filter) = views::of(self.view).filter else { return };
+        let Some(filter) = views::view(self.view).filter else { return };
         let typed = filter(&mut self.look);
         match edit {
             Edit::Insert(c) if line::has_room(typed) => typed.push(c),

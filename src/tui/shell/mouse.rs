@@ -163,7 +163,7 @@ impl Shell {
                 again
             }
             PanelId::Decisions if self.view == View::Routing => {
-                let rows = Listed::of(shown, &self.look.routing).rows;
+                let rows = Listed::new(shown, &self.look.routing).rows;
                 // The newest are on top.
                 let found = rows.len().checked_sub(row + 1).and_then(|at| rows.get(at));
                 let Some(number) = found.map(|row| row.number) else { return false };

@@ -78,7 +78,7 @@ impl Shell {
         self.look.tree.labels = before.tree.labels;
         self.look.workers.sort = before.workers.sort;
         self.look.workers.columns = before.workers.columns;
-        self.look.focus = views::of(self.view).home;
+        self.look.focus = views::view(self.view).home;
         self.held = None;
         self.history.clear();
         self.collapsed = Vec::new();

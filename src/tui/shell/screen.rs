@@ -134,7 +134,7 @@ impl Shell {
                 footer::line(canvas, area, typed, &lines, &key);
             }
             (Open::Filter(_), _) => {
-                let filter = views::of(self.view).filter;
+                let filter = views::view(self.view).filter;
                 let typed = filter.map(|filter| filter(&mut self.look.clone()).clone());
                 footer::filter(canvas, area, &typed.unwrap_or_default(), &self.keys);
             }

@@ -16,7 +16,7 @@ struct Place {
 }
 
 impl Place {
-    fn of(look: &Look) -> Self {
+    fn new(look: &Look) -> Self {
         Self {
             opened: [
                 look.workers.opened,
@@ -64,14 +64,14 @@ impl Shell {
         let from = self.view;
         self.show(view);
         if self.view != from {
-            let (left, entered) = (Place::of(before), Place::of(&self.look));
+            let (left, entered) = (Place::new(before), Place::new(&self.look));
             self.trail.push(Crumb { view: from, left, entered });
         }
     }
 
     /// Goes one view back on the trail. Returns false where Esc means something else.
     pub(super) fn climb(&mut self) -> bool {
-        let here = Place::of(&self.look);
+        let here = Place::new(&self.look);
         let Some(crumb) = self.trail.pop_if(|crumb| crumb.entered == here) else { return false };
         crumb.left.restore(&mut self.look);
         self.show(crumb.view);

@@ -27,8 +27,8 @@ impl Shell {
         if snapshot.fleet.is_some() {
             return Focus::Fleet;
         }
-        let feed = Feed::of(&snapshot.feed);
-        if (views::of(self.view).opened)(&self.look) {
+        let feed = Feed::new(&snapshot.feed);
+        if (views::view(self.view).opened)(&self.look) {
             return Focus::Opened(self.view, feed);
         }
         Focus::View(self.view, feed)
@@ -61,7 +61,7 @@ impl Shell {
         let mut look = self.look.clone();
         let layout = self.layout(self.area(), live);
         let reply =
-            (views::of(self.view).update)(&mut look, command, &self.view_context(live, &layout));
+            (views::view(self.view).update)(&mut look, command, &self.view_context(live, &layout));
         let before = std::mem::replace(&mut self.look, look);
         match reply {
             Reply::Pass => return false,
@@ -134,7 +134,7 @@ impl Shell {
         if self.view != view && views::is_built(view) {
             self.before = std::mem::replace(&mut self.view, view);
             self.zoom = false;
-            self.look.focus = views::of(view).home;
+            self.look.focus = views::view(view).home;
         }
     }
 

@@ -105,7 +105,7 @@ pub struct Readability {
 
 impl Readability {
     /// Computes it. Nothing can be said of colours that the terminal's owner chose.
-    pub fn of(full: &Theme, indexed: &Theme) -> Self {
+    pub fn new(full: &Theme, indexed: &Theme) -> Self {
         Self {
             full: contrasts(full, Level::True),
             indexed: contrasts(indexed, Level::TwoHundred),
@@ -326,6 +326,6 @@ mod tests {
         let themes = Themes::default();
         let of = |name, level| themes.theme(name, level, Glyphs::UNICODE).unwrap();
         let (full, indexed) = (of("terminal", Level::True), of("terminal", Level::TwoHundred));
-        assert!(Readability::of(&full, &indexed).is_empty());
+        assert!(Readability::new(&full, &indexed).is_empty());
     }
 }

@@ -151,7 +151,7 @@ fn update(look: &mut Look, command: Command, view_context: &ViewContext<'_>) -> 
 /// Shows one decision, or all of them. The newest one stays selected once it is opened.
 fn open(look: &mut Look, opened: bool, view_context: &ViewContext<'_>) -> Reply {
     if opened {
-        let Listed { rows, at } = Listed::of(view_context.snapshot, &look.routing);
+        let Listed { rows, at } = Listed::new(view_context.snapshot, &look.routing);
         let Some(row) = at.and_then(|at| rows.get(at)) else {
             return Reply::Refused(String::from("no decision to open"));
         };
@@ -165,7 +165,7 @@ fn open(look: &mut Look, opened: bool, view_context: &ViewContext<'_>) -> Reply 
 
 /// Selects another decision. The newest are on top, and the topmost is followed.
 fn select(look: &mut Look, by: Scroll, view_context: &ViewContext<'_>) -> Reply {
-    let Listed { rows, at } = Listed::of(view_context.snapshot, &look.routing);
+    let Listed { rows, at } = Listed::new(view_context.snapshot, &look.routing);
     let area = view_context.layout.panel(PanelId::Decisions).unwrap_or_default();
     let page = routing::page(area, view_context.layout.framed);
     let last = rows.len().saturating_sub(1);

@@ -40,7 +40,7 @@ pub(super) fn decode_with(
         facts.other.push(Fact::PodGone { name: object.name });
         return Ok(());
     }
-    let (mut pod, claims) = PodReader::of(&object, maps).finish();
+    let (mut pod, claims) = PodReader::new(&object, maps).finish();
     status::read(&object.value, &mut pod);
     facts.other.push(Fact::Pod(Box::new(pod)));
     facts.other.extend(claims.into_iter().map(Fact::Claim));
@@ -56,7 +56,7 @@ struct PodReader<'a> {
 }
 
 impl<'a> PodReader<'a> {
-    fn of(object: &'a Object, maps: &'a ConfigMaps) -> Self {
+    fn new(object: &'a Object, maps: &'a ConfigMaps) -> Self {
         let metadata = &object.value["metadata"];
         let spec = &object.value["spec"];
         let pod = Pod {

@@ -77,7 +77,7 @@ fn sweep(mode: RouterMode, mut service: Service, seed: u64) -> Vec<Level> {
         warm_up: Duration::ZERO,
         mode,
         service,
-        ..SimConfig::of(Scenario::Healthy)
+        ..SimConfig::new(Scenario::Healthy)
     };
     let mut now = Timestamp(1_000_000_000_000);
     let mut simulation = Simulation::measured(config, seed, now);

@@ -207,7 +207,7 @@ pub fn compare<P: Peer>(steps: &[Step], manners: Manners) -> Result<(), TestCase
     if manners.crowded {
         let mut batch = KvBatch::default();
         for worker in 100..140 {
-            batch.stored(&KvHead::of(WorkerId(worker), DpRank(0)), None, &[]);
+            batch.stored(&KvHead::new(WorkerId(worker), DpRank(0)), None, &[]);
         }
         mirror.apply(&batch, 0, &mut Vec::new());
     }
@@ -253,7 +253,7 @@ fn apply<P: Peer>(
     salt: u64,
     event: &Event,
 ) -> (Verdict, Verdict) {
-    let head = KvHead::of(rank.worker, DpRank(rank.dp_rank.0));
+    let head = KvHead::new(rank.worker, DpRank(rank.dp_rank.0));
     let mut batch = KvBatch::default();
     let theirs = match event {
         Event::Stored { parent, from, path } => {

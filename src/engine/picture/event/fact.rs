@@ -21,9 +21,9 @@ pub(super) fn lines(known: &Knowledge, fact: &Fact, lines: &mut Vec<String>) {
         }
         Fact::Load(load) => {
             lines.push(format!("LOAD {}", who(load.rank)));
-            named(lines, "decode blocks", said(load.active_decode_blocks));
-            named(lines, "prefill tokens", said(load.active_prefill_tokens));
-            named(lines, "used blocks", said(load.kv_used_blocks));
+            named(lines, "decode blocks", format_known(load.active_decode_blocks));
+            named(lines, "prefill tokens", format_known(load.active_prefill_tokens));
+            named(lines, "used blocks", format_known(load.kv_used_blocks));
         }
         Fact::HitRate(hit) => {
             lines.push(format!("HIT {}", who(hit.rank)));
@@ -58,7 +58,7 @@ pub(super) fn lines(known: &Knowledge, fact: &Fact, lines: &mut Vec<String>) {
             lines.push(format!("ENGINE at {}", seen.address));
             named(lines, "block size", format!("{} tokens", seen.block_size));
             let worker = known.engine_worker(seen).map(|worker| known.fleet.workers.alias(worker));
-            named(lines, "worker", said(worker));
+            named(lines, "worker", format_known(worker));
         }
         _ => lines.push(setting_line(fact)),
     }
@@ -79,7 +79,7 @@ fn refused(refused: &RegistrationRefused, lines: &mut Vec<String>) {
     }
 }
 
-fn said<T: ToString>(value: Option<T>) -> String {
+fn format_known<T: ToString>(value: Option<T>) -> String {
     value.map_or_else(|| "not reported".to_owned(), |value| value.to_string())
 }
 
@@ -89,9 +89,9 @@ fn request(known: &Knowledge, request: &RequestEvent, lines: &mut Vec<String>) {
     match &request.phase {
         RequestPhase::Added { isl, overlap, full_blocks, chain } => {
             named(lines, "step", "assigned to the worker");
-            named(lines, "prompt tokens", said(*isl));
-            named(lines, "overlap blocks", said(*overlap));
-            named(lines, "prompt blocks", said(*full_blocks));
+            named(lines, "prompt tokens", format_known(*isl));
+            named(lines, "overlap blocks", format_known(*overlap));
+            named(lines, "prompt blocks", format_known(*full_blocks));
             let first: Vec<_> =
                 chain.iter().take(CHAIN).map(|it| hash(SequenceHash(*it))).collect();
             if !first.is_empty() {
@@ -108,9 +108,9 @@ fn decision(known: &Knowledge, decision: &Decision, lines: &mut Vec<String>) {
     let (alias, id) = (known.fleet.workers.alias(decision.worker), decision.worker);
     lines.push(format!("DECISION of {}", decision.router));
     named(lines, "worker", format!("{alias}, id {id}"));
-    named(lines, "logit", said(decision.logit));
-    named(lines, "cached blocks", said(decision.cached_blocks));
-    named(lines, "tree size", said(decision.tree_size));
+    named(lines, "logit", format_known(decision.logit));
+    named(lines, "cached blocks", format_known(decision.cached_blocks));
+    named(lines, "tree size", format_known(decision.tree_size));
 }
 
 fn formula(known: &Knowledge, term: &FormulaTerm, lines: &mut Vec<String>) {
@@ -132,13 +132,15 @@ fn warning(known: &Knowledge, warning: &LogWarning, lines: &mut Vec<String>) {
     };
     lines.push(format!("WARNING {what}"));
     named(lines, "log of", &warning.pod);
-    named(lines, "worker", said(warning.rank.map(|rank| known.fleet.alias(rank))));
+    named(lines, "worker", format_known(warning.rank.map(|rank| known.fleet.alias(rank))));
     match warning.kind {
         WarningKind::ParentMissing { parent, blocks } => {
-            named(lines, "parent", said(parent.map(hash)));
-            named(lines, "rejected blocks", said(blocks));
+            named(lines, "parent", format_known(parent.map(hash)));
+            named(lines, "rejected blocks", format_known(blocks));
         }
-        WarningKind::RemoveMissing { block } => named(lines, "block", said(block.map(hash))),
+        WarningKind::RemoveMissing { block } => {
+            named(lines, "block", format_known(block.map(hash)));
+        }
         _ => {}
     }
 }

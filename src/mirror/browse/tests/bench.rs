@@ -51,7 +51,7 @@ impl Bench {
         };
         let blocks: Vec<Block> = blocks.iter().map(named).collect();
         let mut batch = KvBatch::default();
-        let head = KvHead::of(rank.worker, rank.dp_rank);
+        let head = KvHead::new(rank.worker, rank.dp_rank);
         batch.stored(&head, parent.map(SequenceHash), &blocks);
         self.mirror.apply(&batch, self.tick, &mut Vec::new());
         if let Some(last) = blocks.last() {
@@ -62,7 +62,7 @@ impl Bench {
     pub(super) fn remove(&mut self, rank: WorkerRank, hashes: &[u64]) {
         let hashes: Vec<SequenceHash> = hashes.iter().copied().map(SequenceHash).collect();
         let mut batch = KvBatch::default();
-        batch.remove(&KvHead::of(rank.worker, rank.dp_rank), &hashes);
+        batch.remove(&KvHead::new(rank.worker, rank.dp_rank), &hashes);
         self.mirror.apply(&batch, self.tick, &mut Vec::new());
     }
 

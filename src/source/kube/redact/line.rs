@@ -89,7 +89,7 @@ fn is_prompt(name: &str) -> bool {
 fn cut(text: &str) -> Option<String> {
     let mut clean = String::new();
     let mut copied = 0;
-    for field in Fields::of(text) {
+    for field in Fields::new(text) {
         if field.value < copied {
             continue;
         }
@@ -146,7 +146,7 @@ struct Field<'a> {
 }
 
 impl<'a> Fields<'a> {
-    fn of(text: &'a str) -> Self {
+    fn new(text: &'a str) -> Self {
         Self { text, at: 0 }
     }
 }

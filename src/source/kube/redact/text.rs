@@ -120,7 +120,7 @@ fn scrub_line(line: &str, after: &mut After, depth: Depth) -> String {
         } else {
             clean.push_str(&scrub_word(word, depth));
         }
-        *after = After::of(word);
+        *after = After::new(word);
     }
     clean
 }
@@ -136,7 +136,7 @@ enum After {
 }
 
 impl After {
-    fn of(word: &str) -> Self {
+    fn new(word: &str) -> Self {
         let bare = word.trim_matches(['"', '\'', '[', ']', ',']);
         if bare.ends_with("Bearer") || bare.ends_with("Basic") {
             return Self::Secret;

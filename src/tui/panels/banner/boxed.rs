@@ -34,7 +34,7 @@ pub(super) fn height(
     snapshot: &Snapshot,
     (columns, rows): (u16, u16),
 ) -> u16 {
-    let lines: usize = said(finding, snapshot, (columns, rows), Glyphs::UNICODE)
+    let lines: usize = paragraphs(finding, snapshot, (columns, rows), Glyphs::UNICODE)
         .iter()
         .map(|said| said.lines.len())
         .sum();
@@ -42,7 +42,7 @@ pub(super) fn height(
 }
 
 /// Returns the paragraphs, as many lines of each as there is room for. The fix is never shortened.
-fn said(
+fn paragraphs(
     finding: &FindingRow,
     snapshot: &Snapshot,
     (columns, rows): (u16, u16),
@@ -154,7 +154,8 @@ impl Banner<'_> {
         self.edges(canvas, area);
         self.head(canvas, area);
         let inner = Rect { x: area.x + 2, width: area.width - AROUND, ..area };
-        let paragraphs = said(self.finding, self.snapshot, (area.width, rows), canvas.glyphs());
+        let paragraphs =
+            paragraphs(self.finding, self.snapshot, (area.width, rows), canvas.glyphs());
         let mut y = 1;
         for said in &paragraphs {
             let indent = text::coordinate(indent(said.label));

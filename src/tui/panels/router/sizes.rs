@@ -35,7 +35,7 @@ pub(super) fn fact(context: &PanelContext<'_>, glyphs: &Glyphs) -> Fact {
     }
     let (state, word) = verdict(&claims, judge::sizes_found(context.snapshot));
     // By size, so that the two sides of a disagreement stand against each other.
-    let sides = said(&sides_of(&claims), glyphs);
+    let sides = format_sides(&sides_of(&claims), glyphs);
     let mut parts = vec![part(format!("{} {sides}", state.glyph(glyphs)), state.role())];
     if let Some(declared) = claims.get(&ClaimOf::Declared) {
         let said: Vec<String> = declared.iter().map(u64::to_string).collect();
@@ -47,7 +47,7 @@ pub(super) fn fact(context: &PanelContext<'_>, glyphs: &Glyphs) -> Fact {
 }
 
 /// Returns sizes with everybody who has them: `16 engine, router ≠ 32 publisher`.
-pub fn said(sides: &BTreeMap<u64, Vec<ClaimOf>>, glyphs: &Glyphs) -> String {
+pub fn format_sides(sides: &BTreeMap<u64, Vec<ClaimOf>>, glyphs: &Glyphs) -> String {
     let side = |(size, of): (&u64, &Vec<ClaimOf>)| {
         let names: Vec<&str> = of.iter().map(|of| of.name()).collect();
         format!("{size} {}", names.join(", "))

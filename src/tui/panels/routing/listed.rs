@@ -17,7 +17,7 @@ pub struct Listed<'a> {
 
 impl<'a> Listed<'a> {
     /// Returns the decisions of a picture that the filter lets through.
-    pub fn of(snapshot: &'a Snapshot, state: &State) -> Self {
+    pub fn new(snapshot: &'a Snapshot, state: &State) -> Self {
         let all = &snapshot.decisions;
         let filter = Filter::new(&state.typed);
         let passes = |row: &&DecisionRow| filter.is_empty() || passes(snapshot, row, &filter);
@@ -38,7 +38,7 @@ pub(crate) fn selected<'a>(snapshot: &'a Snapshot, state: &State) -> Option<&'a 
     let is_selected = |row: &&DecisionRow| Some(row.number) == state.selected;
     let opened = snapshot.decisions.iter().find(is_selected).filter(|_| state.opened);
     let listed = || {
-        let Listed { rows, at } = Listed::of(snapshot, state);
+        let Listed { rows, at } = Listed::new(snapshot, state);
         rows.get(at?).copied()
     };
     let asked = || detail(snapshot)?.decision.as_ref().filter(is_selected);

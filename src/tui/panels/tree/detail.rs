@@ -58,7 +58,7 @@ fn heading(context: &PanelContext<'_>, glyphs: &Glyphs) -> (String, Vec<Part>) {
         TreeNode::Missing(_) => format!("missing {}", name(&row.place.node)),
         _ => name(&row.place.node),
     };
-    let title = match context.look.tree.labels.of(&row.place.node) {
+    let title = match context.look.tree.labels.label(&row.place.node) {
         Some(given) => format!("{title}  \"{given}\""),
         None => title,
     };

@@ -28,7 +28,7 @@ pub(super) struct Columns {
 
 impl Columns {
     /// Returns the columns that fit beside names in `width`. What is told elsewhere goes first.
-    pub(super) fn of(page: &TreePage, width: usize) -> Self {
+    pub(super) fn new(page: &TreePage, width: usize) -> Self {
         let on = if page.rank_count > page.ranks.len() {
             format!("{0}/{0}", page.rank_count).len()
         } else {
@@ -176,7 +176,7 @@ impl Writer<'_> {
 
     /// Returns the name that somebody gave to a node.
     fn given(&self, node: &TreeNode) -> Option<Part> {
-        let name = self.context.look.tree.labels.of(node)?;
+        let name = self.context.look.tree.labels.label(node)?;
         Some(part(format!("  \"{name}\""), Role::Title))
     }
 

@@ -78,11 +78,11 @@ impl Subject for Ours {
         }
         match event {
             Event::Stored { worker, parent, blocks } => {
-                let head = KvHead::of(rank(*worker).worker, DpRank(0));
+                let head = KvHead::new(rank(*worker).worker, DpRank(0));
                 self.batch.stored(&head, parent.map(kvtop::domain::SequenceHash), blocks);
             }
             Event::Removed { worker, hashes } => {
-                self.batch.remove(&KvHead::of(rank(*worker).worker, DpRank(0)), hashes);
+                self.batch.remove(&KvHead::new(rank(*worker).worker, DpRank(0)), hashes);
             }
             Event::Full | Event::Query(_) => {}
         }
