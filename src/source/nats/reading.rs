@@ -42,6 +42,8 @@ pub(super) struct Reading {
     reached: u64,
     /// Passed on live and found in the stream, in the order of the stream.
     matched: Vec<Seen>,
+    /// Passed on live before one that the stream holds, and not in the stream: it deleted them.
+    passed_over: Vec<(Lane, Mark)>,
     /// Passed on live and not stored yet.
     not_stored: Vec<(Lane, Mark)>,
     /// Passed on live and taken for deleted, although the stream may be about to store them.
@@ -95,6 +97,7 @@ impl Reading {
             step,
             reached: first.saturating_sub(1),
             matched: Vec::new(),
+            passed_over: Vec::new(),
             not_stored: Vec::new(),
             presumed_deleted: Vec::new(),
             tail: HashMap::new(),
@@ -188,11 +191,14 @@ impl Reading {
         let gone = upto.saturating_sub(after).saturating_sub(matched + self.taken);
         let unmatched = self.sent.saturating_sub(self.matched.len() as u64);
         let delivered = gone.min(unmatched);
-        let passed_over = unmatched.saturating_sub(self.not_stored.len() as u64);
-        let settled = delivered.saturating_sub(passed_over);
+        let passed_over = delivered.min(self.passed_over.len() as u64);
+        let settled = delivered - passed_over;
+        // The others are beyond what was read, and for the next read to account for.
+        self.passed_over.drain(..usize::try_from(passed_over).unwrap_or(usize::MAX));
         let settled = usize::try_from(settled).unwrap_or(usize::MAX).min(self.not_stored.len());
         self.presumed_deleted.extend(self.not_stored.drain(..settled));
-        let earlier = unmatched.saturating_sub(delivered + self.not_stored.len() as u64);
+        let open = if finished { 0 } else { self.passed_over.len() };
+        let earlier = unmatched.saturating_sub(delivered + (open + self.not_stored.len()) as u64);
         (gone - delivered, earlier)
     }
 
@@ -221,8 +227,12 @@ impl Reading {
             let marks: Vec<Mark> = stored.iter().map(|one| one.mark).collect();
             let sent = sent.remove(&lane).unwrap_or_default();
             let aligned = join::align(&sent, &marks);
-            let pending = sent[sent.len() - aligned.not_stored..].iter();
-            self.not_stored.extend(pending.map(|mark| (lane, *mark)));
+            let (settled, pending) = sent.split_at(sent.len() - aligned.not_stored);
+            self.not_stored.extend(pending.iter().map(|mark| (lane, *mark)));
+            let there = stored.iter().zip(&aligned.delivered).filter(|(_, delivered)| **delivered);
+            let mut there = there.map(|(one, _)| one.mark).peekable();
+            let deleted = settled.iter().filter(|mark| there.next_if_eq(mark).is_none());
+            self.passed_over.extend(deleted.map(|mark| (lane, *mark)));
             let after = aligned.delivered.iter().rposition(|done| *done).map_or(0, |at| at + 1);
             self.tail.insert(lane, marks[after..].to_vec());
             for (one, delivered) in stored.iter().zip(aligned.delivered) {
@@ -274,7 +284,8 @@ impl Reading {
             Step::Fetch { .. } => {
                 let reached = self.reached;
                 let beyond = self.matched.into_iter().filter(|one| one.seq > reached);
-                sent.restart(beyond.map(|one| (one.lane, one.mark)).chain(self.not_stored));
+                let beyond = beyond.map(|one| (one.lane, one.mark));
+                sent.restart(self.passed_over.into_iter().chain(beyond).chain(self.not_stored));
                 Some(reached)
             }
         }

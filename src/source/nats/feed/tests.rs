@@ -351,6 +351,27 @@ fn a_message_that_is_stored_after_a_cut_is_not_taken_for_one_that_was_deleted() 
 }
 
 #[test]
+fn a_message_that_came_live_and_was_deleted_stays_received_over_two_cuts() {
+    use Step::{Age, Connect, Disconnect, Lose, Publish, Read, Store, Survey};
+    let mut world = World::new();
+    let first = [Publish(0), Publish(0), Connect, Publish(0), Store, Store, Store, Survey];
+    // The loss is noticed, and the comparison with the stream is cut off after one message.
+    let torn = [Publish(0), Lose(0), Read, Read, Read, Read, Publish(2), Read, Publish(0)];
+    let first_cut = [Publish(0), Publish(2), Survey, Read, Disconnect, Age(7)];
+    // The second cut comes before what is missing was read.
+    let second_cut = [Publish(0), Connect, Publish(0), Publish(0), Store, Survey, Publish(0)];
+    let end = [Read, Read, Read, Disconnect];
+    for step in [&first[..], &torn, &first_cut, &second_cut, &end].concat() {
+        world.step(step);
+    }
+    let delivered: Vec<Bytes> = world.finish().into_values().flatten().collect();
+    let ledger = world.feed.history().and_then(|history| history.ledger).unwrap();
+
+    let told = (ledger.published, ledger.received, ledger.before + ledger.aged_out);
+    assert_eq!((delivered.len(), told), (11, (12, 11, 1)), "{ledger:?}");
+}
+
+#[test]
 fn live_messages_wait_for_what_was_stored_before_the_look_and_for_nothing_stored_later() {
     let mut world = World::new();
     for _ in 0..100 {
