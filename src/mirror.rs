@@ -88,7 +88,7 @@ pub struct Totals {
     pub edges: u64,
     /// Memory in use by all tiers, in bytes.
     pub memory_bytes: u64,
-    /// Blocks of all tiers that were forgotten for want of memory. The mirror is incomplete when there
+    /// Blocks of all tiers that were dropped at the memory limit. The mirror is incomplete when there
     /// are any.
     pub shed_blocks: u64,
     /// Events turned away because their ranks are too many.

@@ -64,7 +64,7 @@ pub(super) struct Accounts {
     lost_at: Option<Timestamp>,
     /// True when no rank was known that they could have been of.
     is_unowned: bool,
-    /// Blocks that the mirror let go for want of memory.
+    /// Blocks that the mirror dropped at the memory limit.
     shed: u64,
 }
 

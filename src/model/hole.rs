@@ -18,7 +18,7 @@ pub struct RankHole {
 pub enum Doubt {
     /// Messages went missing.
     Missing,
-    /// The mirror let blocks go for want of memory: nothing but a new start makes up for that.
+    /// The mirror dropped blocks at the memory limit; only a restart of the rank makes its state known again.
     Shed,
 }
 

@@ -176,7 +176,11 @@ mod tests {
             |rank, parent| parents.missing_parent(&pod, (rank, hash(parent)), None, WATCH, at(40));
 
         assert_eq!(lack(0, 1), MissingParent::Before);
-        assert_eq!(lack(0, 3), MissingParent::Before, "stored later, but refused for want of 1");
+        assert_eq!(
+            lack(0, 3),
+            MissingParent::Before,
+            "stored later, but rejected because 1 was missing"
+        );
         assert_eq!(lack(0, 4), MissingParent::Before, "below that");
         assert_eq!(lack(0, 5), MissingParent::After);
         assert_eq!(lack(0, 6), MissingParent::After, "below 5");

@@ -50,8 +50,8 @@ const SURVEY_REFUSED: Duration = Duration::from_secs(60);
 /// Delay before the next look when messages seem to be missing, or a request was not answered.
 const SURVEY_SOON: Duration = Duration::from_millis(300);
 
-/// The time live messages are held for streams that nobody tells of. A cluster elects a leader within
-/// seconds, and what is passed on before history comes in the wrong order.
+/// Longest time that live messages are held until the server lists the streams. A cluster elects a leader within
+/// seconds, and messages that are passed on before their history arrive in the wrong order.
 const SURVEY_PATIENCE: Duration = Duration::from_secs(15);
 
 /// Delay before the next look for live messages that a stream is about to store.
