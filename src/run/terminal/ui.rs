@@ -59,7 +59,7 @@ enum Wake {
 #[derive(Debug)]
 pub(super) struct Ui<H> {
     // Fields are dropped in this order: keys before the screen.
-    keys: Option<EventStream>,
+    keys: EventStream,
     screen: Option<Screen>,
     wiring: Wiring<H>,
     options: TerminalOptions,
@@ -102,7 +102,7 @@ impl<H: Hooks> Ui<H> {
             shell.begin_with(window);
         }
         Ok(Self {
-            keys: Some(EventStream::new()),
+            keys: EventStream::new(),
             screen: Some(screen),
             shell,
             wiring,
@@ -179,11 +179,10 @@ impl<H: Hooks> Ui<H> {
         let due = self.pacer.wait(self.start.elapsed());
         let age = || self.shell.ages(&self.picture).then_some(AGE_TICK);
         let pause = due.or_else(age);
-        let keys = self.keys.get_or_insert_with(EventStream::new);
         tokio::select! {
             biased;
             signal = self.signals.next() => Wake::Signal(signal),
-            event = keys.next() => Wake::Terminal(event),
+            event = self.keys.next() => Wake::Terminal(event),
             Some(notice) = self.wiring.notices.recv() => Wake::Notice(notice),
             Some(line) = self.panics.recv() => Wake::Panic(line),
             () = sleep(pause.unwrap_or_default()), if pause.is_some() => Wake::Time,
@@ -427,7 +426,9 @@ impl<H: Hooks> Ui<H> {
 
     /// Gives the terminal back, stops the process, and takes the terminal again once continued.
     async fn suspend(&mut self) -> Result<Option<Exit>, TerminalError> {
-        self.keys = None;
+        // The stream of keys stays: a dropped one leaves a wake-up behind that hides the first key
+        // from its successor until a second key comes.
+        //
         // A hook that takes too long must not keep the user waiting.
         drop(timeout(HOOK_TIME, self.wiring.hooks.before_stop()).await);
         self.screen = None;
