@@ -9,20 +9,40 @@ use super::handle::Handle;
 use super::outcome::Outcome;
 use super::tree::Tree;
 
-/// The blocks that one `removed` event took away so far.
+/// Hashes of a removal beyond which its sets are not kept for the next one.
+const KEPT: usize = 4096;
+
+/// The blocks that one `removed` event took away so far. Its memory serves the next one.
 #[derive(Default)]
 pub(super) struct Removal {
     /// Hashes that went, in the edge-truncating tree. A second removal of one is no error.
     pub(super) dropped: Vec<u64>,
     known: HashSet<u64>,
-    /// The blocks that truncations took: the removed one, then those that followed it.
-    pub(super) truncated: Vec<Vec<Block>>,
+    /// The blocks that truncations took: of each the removed one, then those that followed it.
+    pub(super) truncated: Vec<Block>,
+    /// Where each truncation ends among them.
+    pub(super) ends: Vec<usize>,
+    /// The hashes of the event.
+    named: HashSet<u64>,
 }
 
 impl Removal {
     fn tolerates(&mut self, hash: u64) -> bool {
         self.known.extend(self.dropped.drain(..));
         self.known.contains(&hash)
+    }
+
+    /// Forgets everything, keeps the memory.
+    fn clear(&mut self) {
+        self.dropped.clear();
+        self.truncated.clear();
+        self.ends.clear();
+        for set in [&mut self.known, &mut self.named] {
+            if set.capacity() > KEPT {
+                *set = HashSet::new();
+            }
+            set.clear();
+        }
     }
 }
 
@@ -68,8 +88,7 @@ impl Tree {
     }
 
     fn remove_on_edges(&mut self, slot: u32, hashes: &[SequenceHash], outcome: &mut Outcome) {
-        let mut removal =
-            Removal { dropped: std::mem::take(&mut self.dropped), ..Removal::default() };
+        let mut removal = std::mem::take(&mut self.removal);
         let mut rest = hashes;
         loop {
             let count = self.shorten(slot, rest, &mut removal.dropped);
@@ -102,9 +121,9 @@ impl Tree {
                 },
             }
         }
-        self.keep_truncated(slot, hashes, &removal.truncated, outcome);
-        removal.dropped.clear();
-        self.dropped = removal.dropped;
+        self.keep_truncated(slot, hashes, &mut removal, outcome);
+        removal.clear();
+        self.removal = removal;
     }
 
     /// Turns blocks that the router took for removed, and that the event did not name, into orphans:
@@ -113,20 +132,24 @@ impl Tree {
         &mut self,
         slot: u32,
         hashes: &[SequenceHash],
-        truncated: &[Vec<Block>],
+        removal: &mut Removal,
         outcome: &mut Outcome,
     ) {
+        let Removal { truncated, ends, named, .. } = removal;
         if truncated.is_empty() {
             return;
         }
-        let named: HashSet<SequenceHash> = hashes.iter().copied().collect();
-        for lost in truncated {
+        named.extend(hashes.iter().map(|hash| hash.0));
+        let mut begin = 0;
+        for end in ends.iter() {
+            let lost = &truncated[begin..*end];
+            begin = *end;
             let mut from = 0;
             while from < lost.len() {
                 let parent = lost[from].sequence;
                 let count = lost[from + 1..]
                     .iter()
-                    .take_while(|block| !named.contains(&block.sequence))
+                    .take_while(|block| !named.contains(&block.sequence.0))
                     .count();
                 if count > 0 {
                     let mut kept = Outcome::default();

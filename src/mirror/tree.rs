@@ -13,6 +13,7 @@ use super::edge::{Edge, Edges};
 use super::index::{Index, mix};
 use super::node::{EXTRA, NONE, ORPHAN, ROOT};
 use super::owners::Spill;
+use super::remove::Removal;
 use super::slots::Slots;
 
 /// Set in a node's `kids` that is a branch; the rest is the branch's id.
@@ -56,7 +57,7 @@ pub(super) struct Tree {
     pub(super) alias_at: u32,
     pub(super) hand: u32,
     /// Room for what a removal takes.
-    pub(super) dropped: Vec<u64>,
+    pub(super) removal: Removal,
 }
 
 fn kid_key(parent: u32, tokens: u64) -> u64 {
@@ -90,7 +91,7 @@ impl Tree {
             sweep_at: 0,
             alias_at: 0,
             hand: 0,
-            dropped: Vec::new(),
+            removal: Removal::default(),
         };
         // The first node of an empty arena is the root.
         tree.nodes.alloc();

@@ -153,7 +153,7 @@ impl Tree {
     pub(super) fn truncate(&mut self, node: u32, slot: u32, removal: &mut Removal) {
         let edge = self.nodes.at(node).edge();
         let first = node;
-        let mut lost = Vec::new();
+        let begin = removal.truncated.len();
         let mut at = Some(node);
         while let Some(node) = at {
             if !self.owns(node, slot) {
@@ -170,11 +170,12 @@ impl Tree {
             self.disown(node, slot);
             removal.dropped.push(sequence);
             if node != first || at.is_some_and(|next| self.owns(next, slot)) {
-                lost.push(Block { sequence: SequenceHash(sequence), tokens: TokensHash(tokens) });
+                let (sequence, tokens) = (SequenceHash(sequence), TokensHash(tokens));
+                removal.truncated.push(Block { sequence, tokens });
             }
         }
-        if !lost.is_empty() {
-            removal.truncated.push(lost);
+        if removal.truncated.len() > begin {
+            removal.ends.push(removal.truncated.len());
         }
         self.settle_edge(edge);
     }

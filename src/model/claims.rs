@@ -124,7 +124,7 @@ impl Claims {
 
     /// Returns the best count claimed about anybody.
     pub fn any_count(&self, what: ClaimWhat, of: ClaimOf) -> Option<(u64, &StoredClaim)> {
-        let first = (what, of, Subject::Worker(WorkerId(0)), Arc::from(""), None);
+        let first = (what, of, Subject::Worker(WorkerId(0)), Arc::default(), None);
         let same = self.kept.range(first..).take_while(|(key, _)| (key.0, key.1) == (what, of));
         best_count(same.map(|(_, stored)| stored))
     }
@@ -136,7 +136,7 @@ impl Claims {
         of: ClaimOf,
         model: Option<&str>,
     ) -> Option<(u64, &StoredClaim)> {
-        let first = (what, of, Subject::Worker(WorkerId(0)), Arc::from(""), None);
+        let first = (what, of, Subject::Worker(WorkerId(0)), Arc::default(), None);
         let same = self.kept.range(first..).take_while(|(key, _)| (key.0, key.1) == (what, of));
         let all: Vec<&StoredClaim> = same.map(|(_, stored)| stored).collect();
         let models: BTreeSet<&str> =
@@ -153,7 +153,7 @@ impl Claims {
         of: ClaimOf,
         subject: &Subject,
     ) -> impl Iterator<Item = &StoredClaim> {
-        let first = (what, of, subject.clone(), Arc::from(""), None);
+        let first = (what, of, subject.clone(), Arc::default(), None);
         let same = self
             .kept
             .range(first..)
