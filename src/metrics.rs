@@ -52,3 +52,14 @@ impl Window {
         })
     }
 }
+
+/// Returns the values of the seconds `first` to `last`, both included, in a ring that has that of second `s` at
+/// `s % ring.len()`: one stretch or two, and none where `last` is before `first`.
+fn stretches<T>(ring: &[T], first: u64, last: u64) -> [&[T]; 2] {
+    let seconds = last.checked_sub(first).map_or(0, |seconds| seconds + 1);
+    let seconds = usize::try_from(seconds).unwrap_or(usize::MAX).min(ring.len());
+    let from = usize::try_from(first % ring.len().max(1) as u64).unwrap_or(0);
+    let (before, after) = ring.split_at(from);
+    let rest = seconds.saturating_sub(after.len());
+    [&after[..seconds - rest], &before[..rest]]
+}

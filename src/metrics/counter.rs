@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Window;
+use super::{Window, stretches};
 use crate::domain::Timestamp;
 
 /// Counts of events in each of the last seconds.
@@ -62,9 +62,10 @@ impl CountSeries {
         if self.counts.is_empty() {
             return 0;
         }
-        (first.max(self.oldest())..=last.min(self.newest))
-            .map(|second| u64::from(self.counts[self.slot(second)]))
-            .sum()
+        let (first, last) = (first.max(self.oldest()), last.min(self.newest));
+        // Whole stretches are added: a picture asks for some thousand seconds of each rank.
+        let sum = |counts: &[u32]| counts.iter().map(|count| u64::from(*count)).sum::<u64>();
+        stretches(&self.counts, first, last).into_iter().map(sum).sum()
     }
 
     /// Returns how often a second it happened over `window` before `now`, counting time from `since`

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Window;
+use super::{Window, stretches};
 use crate::domain::Timestamp;
 
 /// The value something had in each of the last seconds.
@@ -59,9 +59,8 @@ impl GaugeSeries {
             .spans()
             .map(|bounds| {
                 let (first, last) = bounds?;
-                let known = (first..=last).filter_map(|second| self.at(second));
-                let (count, sum) = known.fold((0_u32, 0.0), |(n, sum), value| (n + 1, sum + value));
-                (count > 0).then(|| sum / f64::from(count))
+                let (count, sum) = self.sum(first, last);
+                (count > 0).then(|| sum / count as f64)
             })
             .collect()
     }
@@ -90,13 +89,30 @@ impl GaugeSeries {
         let last = now.seconds();
         let span = span.as_secs().max(1);
         let mean = |end: u64| {
-            let known = (end.saturating_sub(span - 1)..=end).filter_map(|second| self.at(second));
-            let (count, sum) = known.fold((0_u32, 0.0), |(n, sum), value| (n + 1, sum + value));
+            let (count, sum) = self.sum(end.saturating_sub(span - 1), end);
             // The first second of what is noted is no mean of ten.
-            (u64::from(count) == span || (end == last && count > 0)).then(|| sum / f64::from(count))
+            (count == span || (end == last && count > 0)).then(|| sum / count as f64)
         };
         let first = last.saturating_sub(window.as_secs().saturating_sub(span));
         (first..=last).filter_map(mean).reduce(f64::max)
+    }
+
+    /// Returns how many of the seconds `first` to `last`, both included, have a value, and the sum of these. Seconds
+    /// after the last note count as that note.
+    fn sum(&self, first: u64, last: u64) -> (u64, f64) {
+        if self.values.is_empty() {
+            return (0, 0.0);
+        }
+        let oldest = (self.newest + 1).saturating_sub(self.capacity as u64);
+        let noted = stretches(&self.values, first.max(oldest), last.min(self.newest));
+        let known = noted.into_iter().flatten().filter(|value| !value.is_nan());
+        let (count, sum) =
+            known.fold((0, 0.0), |(count, sum), value| (count + 1, sum + f64::from(*value)));
+        let after = last.checked_sub(first.max(self.newest + 1)).map_or(0, |seconds| seconds + 1);
+        match self.at(self.newest).filter(|_| after > 0) {
+            Some(held) => (count + after, sum + held * after as f64),
+            None => (count, sum),
+        }
     }
 
     fn at(&self, second: u64) -> Option<f64> {
