@@ -9,7 +9,7 @@ use crate::frame::{Body, Frame, Origin};
 const FRAMES: usize = 2000;
 
 /// Most bytes of them together.
-const BYTES: usize = 4 << 20;
+const BYTES: usize = 1 << 20;
 
 /// Most bytes of one; what is longer is cut.
 const LONGEST: usize = 64 << 10;

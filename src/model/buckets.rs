@@ -11,8 +11,8 @@ use crate::domain::Timestamp;
 /// The length of one slot in microseconds.
 const SLOT: i64 = 5_000_000;
 
-/// Slots that are kept apart: a little more than the longest window of a rule.
-const KEPT: i64 = 68;
+/// Slots that are kept apart: a little more than the longest window of a rule, and no more than fill a ring of 64.
+const KEPT: i64 = 62;
 
 /// The number of a slot of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,8 +5,8 @@ use crate::domain::{Block, FastMap, SequenceHash};
 /// One block in sixteen is followed.
 const SAMPLE_MASK: u64 = 0xF0;
 
-/// Most removed blocks that are remembered.
-const LIMIT: usize = 32_768;
+/// Most removed blocks that are remembered: as many as fill a table of 2^15 places.
+const LIMIT: usize = 28_672;
 
 /// A removal is remembered this long, in seconds.
 const SPAN: u64 = 600;
