@@ -19,8 +19,13 @@ use crate::tui::command::ReplayCommand;
 /// Frames taken in at once; between two lots time and queries get their turn.
 const LOT: usize = 1024;
 
-/// Time between two pictures.
+/// Time between two pictures at least, and at most while frames come.
 const PICTURE_EVERY: Duration = Duration::from_millis(100);
+const PICTURE_WITHIN: Duration = Duration::from_millis(500);
+
+/// Pictures take at most one part in so many of a core, as long as that leaves two a second: with many workers one
+/// costs milliseconds, and nobody reads ten a second.
+const PICTURE_SHARE: u32 = 100;
 
 /// Without new frames only rates change, and they are worth a picture a second.
 const RATES_EVERY: Duration = Duration::from_secs(1);
@@ -42,14 +47,14 @@ pub(super) async fn live(
     let mut lot = Vec::with_capacity(LOT);
     let (mut changed, mut open, mut steered, mut choosing) = (true, true, true, true);
     let mut newest = clock::now();
-    let mut last = Instant::now();
-    let mut gathering = Gathering { pace: Pace::default(), start: last, until: None };
+    let start = Instant::now();
+    let mut rhythm = Rhythm { last: start, cost: Duration::ZERO, unanswered: false };
+    let mut gathering = Gathering { pace: Pace::default(), start, until: None };
     loop {
-        let pause = if changed { PICTURE_EVERY } else { RATES_EVERY };
         tokio::select! {
             biased;
-            () = tokio::time::sleep_until(last + pause) => {
-                last = Instant::now();
+            () = tokio::time::sleep_until(rhythm.next(changed)) => {
+                rhythm.last = Instant::now();
                 let at = clock::now();
                 let behind = engine.advance(at);
                 if let Some(attach) = &attach {
@@ -61,13 +66,15 @@ pub(super) async fn live(
                 // What the mirror deferred is worked off before it may rest, and what was asked is
                 // answered.
                 changed = behind || unfinished;
+                rhythm.drawn(unfinished);
             }
             asked = queries.changed() => {
                 if asked.is_err() {
                     return;
                 }
                 let feed = feed.borrow().clone();
-                changed |= publish(&mut engine, &feed, &pictures, &queries, clock::now());
+                rhythm.unanswered = publish(&mut engine, &feed, &pictures, &queries, clock::now());
+                changed |= rhythm.unanswered;
             }
             chosen = choices.changed(), if choosing => {
                 choosing = chosen.is_ok();
@@ -97,6 +104,38 @@ pub(super) async fn live(
             }
         }
     }
+}
+
+/// Decides when the next picture is due.
+struct Rhythm {
+    last: Instant,
+    /// The time that pictures took lately.
+    cost: Duration,
+    /// True while another picture would tell more of what was asked.
+    unanswered: bool,
+}
+
+impl Rhythm {
+    /// Returns when the next picture is due; `changed` tells whether there is anything new.
+    fn next(&self, changed: bool) -> Instant {
+        self.last
+            + match (changed, self.unanswered) {
+                (_, true) => PICTURE_EVERY,
+                (true, false) => pause_after(self.cost),
+                (false, false) => RATES_EVERY,
+            }
+    }
+
+    /// Notes that the picture begun last is done. One that was interrupted does not slow down others for long.
+    fn drawn(&mut self, unanswered: bool) {
+        self.cost = (self.cost + self.last.elapsed()) / 2;
+        self.unanswered = unanswered;
+    }
+}
+
+/// Returns the time from one picture to the next where one costs so much.
+fn pause_after(cost: Duration) -> Duration {
+    (cost * PICTURE_SHARE).clamp(PICTURE_EVERY, PICTURE_WITHIN)
 }
 
 /// Lets frames gather in the channel at high rates, so that nobody is woken for each.
@@ -271,6 +310,13 @@ fn obey(player: &mut Player, command: ReplayCommand) -> Result<(), crate::record
 mod tests {
     use super::*;
     use crate::diagnose::Thresholds;
+
+    #[test]
+    fn pictures_that_cost_much_come_less_often() {
+        let pauses = [0, 1, 3, 5, 90].map(|cost| pause_after(Duration::from_millis(cost)));
+
+        assert_eq!(pauses.map(|pause| pause.as_millis()), [100, 100, 300, 500, 500]);
+    }
 
     #[tokio::test(start_paused = true)]
     async fn time_in_which_the_process_stood_still_is_not_played() {
