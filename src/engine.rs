@@ -63,6 +63,8 @@ pub struct EngineOptions {
     pub logs_only: bool,
     /// True when the user named the logs: they are a router's unless their names say otherwise.
     pub logs_named: bool,
+    /// True when only verdicts and present figures are wanted: charts and journal keep little.
+    pub brief: bool,
 }
 
 impl Default for EngineOptions {
@@ -79,6 +81,7 @@ impl Default for EngineOptions {
             objectives: Objectives::default(),
             logs_only: false,
             logs_named: false,
+            brief: false,
         }
     }
 }

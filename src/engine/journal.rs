@@ -10,6 +10,9 @@ use crate::snapshot::{EventKind, EventRow, Gravity};
 /// Entries that are kept.
 const ENTRIES: usize = 2000;
 
+/// Entries of a brief journal, which keeps no frames.
+const BRIEF: usize = 32;
+
 /// The number of last entries that may absorb one more of their kind.
 const FOLD_DEPTH: usize = 12;
 
@@ -26,6 +29,7 @@ pub(super) struct Journal {
     next: u64,
     /// The last entry about each rank's KV events of each class, counted from 1.
     recent: Vec<[u64; KvClass::COUNT]>,
+    brief: bool,
 }
 
 /// A journal entry of KV events: events of one rank and class within a second are one entry.
@@ -105,6 +109,11 @@ pub(super) struct Head<'a> {
 }
 
 impl Journal {
+    /// Returns a journal that nobody reads back: it keeps a few entries, and no frames.
+    pub(super) fn brief() -> Self {
+        Self { brief: true, ..Self::default() }
+    }
+
     /// Adds a KV event, or counts it onto the entry of its rank and class of the same second. `words`, its rank's
     /// name and its text, are asked for only when they are needed.
     pub(super) fn add_kv(&mut self, new: &KvEntry<'_>, words: impl FnOnce() -> (String, String)) {
@@ -165,7 +174,7 @@ impl Journal {
     }
 
     fn push(&mut self, head: Head<'_>, frame: Option<&Frame>, text: String) {
-        if self.entries.len() >= ENTRIES {
+        if self.entries.len() >= if self.brief { BRIEF } else { ENTRIES } {
             self.entries.pop_front();
             self.classes.pop_front();
         }
@@ -181,7 +190,7 @@ impl Journal {
             repeats: 0,
             orphan: head.orphan,
         });
-        if let Some(frame) = frame {
+        if let Some(frame) = frame.filter(|_| !self.brief) {
             self.frames.keep(self.next, frame);
         }
         self.next += 1;

@@ -15,6 +15,7 @@ use super::ledger::Accounts;
 use super::meters::Meters;
 use super::warm_up::WarmUp;
 use crate::domain::{Plane, Timestamp, WorkerId, WorkerRank};
+use crate::metrics::RANK_HISTORY;
 use crate::mirror::{Mirror, Semantics};
 use crate::model::{
     CachedTokens, Channels, Claims, Cluster, Decisions, KnownMaps, Latencies, Loads,
@@ -44,6 +45,11 @@ impl Knowledge {
             explorer: Explorer::default(),
             warm_up: WarmUp::default(),
         };
+        let record = if options.brief {
+            Record { meters: Meters::new(RANK_HISTORY), journal: Journal::brief() }
+        } else {
+            Record::default()
+        };
         Self {
             options,
             times: Times::default(),
@@ -52,7 +58,7 @@ impl Knowledge {
             streams: Streams::default(),
             routing: Routing::default(),
             index,
-            record: Record::default(),
+            record,
         }
     }
 

@@ -142,29 +142,34 @@ pub(super) struct Meters {
 
 impl Default for Meters {
     fn default() -> Self {
-        let hour = || CountSeries::new(HOUR);
-        Self {
-            rolled: Timestamp::default(),
-            total: KvMeter::new(HOUR),
-            ranks: Vec::new(),
-            routed: hour(),
-            routed_by_rank: Vec::new(),
-            overlap_known: OverlapBy::ALL.map(|_| hour()),
-            overlap_hit: OverlapBy::ALL.map(|_| hour()),
-            parent_warnings: hour(),
-            remove_warnings: hour(),
-            frames: BTreeMap::new(),
-            tree_size: GaugeSeries::new(HOUR),
-            ttft: GaugeSeries::new(HOUR),
-            felt: std::array::from_fn(|_| GaugeSeries::new(HOUR)),
-            utilization: GaugeSeries::new(HOUR),
-            utilization_by_rank: Vec::new(),
-            gauges_by_rank: Vec::new(),
-        }
+        Self::new(HOUR)
     }
 }
 
 impl Meters {
+    /// Returns meters that keep figures of the whole deployment for `span` seconds.
+    pub(super) fn new(span: usize) -> Self {
+        let counts = || CountSeries::new(span);
+        Self {
+            rolled: Timestamp::default(),
+            total: KvMeter::new(span),
+            ranks: Vec::new(),
+            routed: counts(),
+            routed_by_rank: Vec::new(),
+            overlap_known: OverlapBy::ALL.map(|_| counts()),
+            overlap_hit: OverlapBy::ALL.map(|_| counts()),
+            parent_warnings: counts(),
+            remove_warnings: counts(),
+            frames: BTreeMap::new(),
+            tree_size: GaugeSeries::new(span),
+            ttft: GaugeSeries::new(span),
+            felt: std::array::from_fn(|_| GaugeSeries::new(span)),
+            utilization: GaugeSeries::new(span),
+            utilization_by_rank: Vec::new(),
+            gauges_by_rank: Vec::new(),
+        }
+    }
+
     /// Counts KV events of the rank at `index`, in the order of [`KvMeter::all`].
     pub(super) fn count_kv(&mut self, index: usize, at: Timestamp, times: [u32; 6]) {
         while self.ranks.len() <= index {

@@ -20,8 +20,8 @@ use crate::clock;
 use crate::domain::{ConfigMapUse, Reason, SecretRef, SourceName, SourceNote, SourceState};
 use crate::source::forward::Forwarder;
 use crate::source::kube::{self, KubeClient, KubeHandle, KubeSpec};
-use crate::source::logs::{self, LogLimits, LogTarget, LogText};
-use crate::source::metrics::{self, ScrapeTarget};
+use crate::source::logs::{self, LogLimits, LogTarget};
+use crate::source::metrics::{self, MetricsLimits, ScrapeTarget};
 use crate::source::nats::{self, Credential, NatsOptions, NatsSpec, Secret};
 use crate::source::reach::{self, Reach};
 use crate::source::{Desired, Emitter, SourceHandle};
@@ -48,12 +48,19 @@ pub(super) struct ClusterSpec {
     /// True when the user named ZMQ publishers, which then are the only ones.
     pub(super) zmq_named: bool,
     pub(super) port_forward: PortForward,
-    /// The part of log lines that is kept.
-    pub(super) log_text: LogText,
+    pub(super) limits: Limits,
     /// The Dynamo namespace to listen to, in place of the one that the pods have.
     pub(super) dynamo_namespace: Option<Arc<str>>,
     /// The wanted sources, as the engine learns of them.
     pub(super) wanted: watch::Receiver<Wanted>,
+}
+
+/// How much the sources of a deployment read, and how often.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Limits {
+    pub(super) logs: LogLimits,
+    pub(super) metrics: MetricsLimits,
+    pub(super) kubernetes: kube::Pace,
 }
 
 /// The way to addresses that cannot be reached directly.
@@ -107,11 +114,12 @@ impl Cluster {
             etcd,
             zmq_named,
             port_forward,
-            log_text,
+            limits,
             dynamo_namespace,
             wanted,
         } = spec;
-        let kubernetes = kube::spawn(KubeSpec::new(client.clone()), emitter.clone());
+        let kubernetes = KubeSpec { pace: limits.kubernetes, ..KubeSpec::new(client.clone()) };
+        let kubernetes = kube::spawn(kubernetes, emitter.clone());
         let mut others = Vec::new();
         let forwarder = match port_forward {
             PortForward::Own => {
@@ -123,11 +131,11 @@ impl Cluster {
             PortForward::Never => None,
         };
         let (logs, log_targets) = watch::channel(Vec::new());
-        let limits = LogLimits { text: log_text, ..LogLimits::default() };
-        others.push(logs::spawn_with(client.clone(), emitter.clone(), log_targets, limits));
+        others.push(logs::spawn_with(client.clone(), emitter.clone(), log_targets, limits.logs));
         let (scrapes, scrape_targets) = watch::channel(Vec::new());
         let reach = Reach::new(forwarder.clone(), Arc::clone(client.namespace()));
-        others.push(metrics::spawn(reach.clone(), emitter.clone(), scrape_targets));
+        let (way, sender) = (reach.clone(), emitter.clone());
+        others.push(metrics::spawn_with(way, sender, scrape_targets, limits.metrics));
         let etcd = Etcd::new(etcd, emitter.clone(), reach.clone());
         let publishers =
             (!zmq_named).then(|| Publishers::new(emitter.clone(), reach, dynamo_namespace.clone()));

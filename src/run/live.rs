@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
 
 use super::RunError;
-use super::cluster::{self, ClusterSpec, EtcdOptions, PortForward};
+use super::cluster::{self, ClusterSpec, EtcdOptions, Limits, PortForward};
 use super::discovery::{self, Records};
 use super::log_files;
 use super::memory;
@@ -28,6 +28,7 @@ use crate::record::RecordedTarget;
 use crate::source::etcd;
 use crate::source::indexer::{self, BadIndexerUrl, IndexerSpec};
 use crate::source::kube::{self, KubeClient, KubeOptions};
+use crate::source::logs::LogLimits;
 use crate::source::metrics::{self, ScrapeTarget};
 use crate::source::nats::{self, FilePlace, NatsConfigError, NatsOptions, NatsSpec, Resolved, Tls};
 use crate::source::reach::Reach;
@@ -247,7 +248,10 @@ pub(super) fn look_within(found: Found, budget: Arc<Budget>) -> Result<Live, Run
         },
         zmq_named: !args.zmq.is_empty(),
         port_forward: if args.no_port_forward { PortForward::Never } else { PortForward::Own },
-        log_text: removed::log_text(args),
+        limits: Limits {
+            logs: LogLimits { text: removed::log_text(args), ..LogLimits::default() },
+            ..Limits::default()
+        },
         dynamo_namespace: args.dynamo_namespace.as_deref().map(Into::into),
         wanted: followed,
     }));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 
-use super::super::cluster::{self, ClusterSpec, EtcdOptions, PortForward};
+use super::super::cluster::{self, ClusterSpec, EtcdOptions, Limits, PortForward};
 use super::super::live::{Attach, Target};
 use super::super::place::{self, Found};
 use super::super::ready;
@@ -18,18 +18,28 @@ use crate::domain::{SourceName, SourceState, Timestamp, Trouble};
 use crate::engine::{Engine, EngineOptions};
 use crate::frame::Frame;
 use crate::snapshot::{Member, MemberId, Snapshot, ViewQuery};
-use crate::source::kube::KubeClient;
+use crate::source::kube::{KubeClient, Pace};
+use crate::source::logs::LogLimits;
+use crate::source::metrics::MetricsLimits;
 use crate::source::nats::NatsOptions;
 use crate::source::{Emitter, FRAME_BUFFER, SourceHandle};
 
 /// Time between two lots of frames of a deployment.
-const LOT_EVERY: Duration = Duration::from_secs(1);
+const LOT_EVERY: Duration = Duration::from_secs(5);
 /// The same while it is new, so that a fleet appears at once, and for how many lots.
 const FIRST_LOTS: (Duration, u32) = (Duration::from_millis(250), 20);
 /// Frames taken in at once.
 const LOT: usize = 1024;
 /// A row is made this often even if nothing arrives: rates and ages change with time.
 const ROW_EVERY: Duration = Duration::from_secs(10);
+/// Time between two scrapes of a router: Prometheus' own default is no shorter.
+const SCRAPE_EVERY: Duration = Duration::from_secs(15);
+/// Time for a connection to a router. Port-forwards of a fleet are opened one after another.
+const CONNECT: Duration = Duration::from_secs(60);
+/// Time between two looks whether the API server answers.
+const PROBE_EVERY: Duration = Duration::from_secs(30);
+/// The past of a router's log that is read: the longest window of a rule, and of that the newest lines.
+const RECENT: (Duration, u64) = (Duration::from_secs(300), 2_000);
 /// Memory for the index copy, which stays empty without KV events.
 const MIRROR: usize = 1 << 20;
 
@@ -62,7 +72,7 @@ impl Light {
             etcd: EtcdOptions { addresses: None, login: None },
             zmq_named: true,
             port_forward: common.forwarder.clone().map_or(PortForward::Never, PortForward::Shared),
-            log_text: removed::log_text(&args),
+            limits: limits(&args),
             dynamo_namespace: args.dynamo_namespace.as_deref().map(Into::into),
             wanted: followed,
         });
@@ -75,6 +85,7 @@ impl Light {
         let target = Target::new(namespace.to_string(), &args);
         let engine = Engine::new(EngineOptions {
             logs_only: true,
+            brief: true,
             memory_limit: MIRROR,
             ..target.engine_options()
         });
@@ -124,6 +135,21 @@ impl Light {
         let snapshot = self.engine.snapshot(&query, now);
         let answered = ready::have_answered(&snapshot, &self.attach.wanted.borrow());
         Member::from_parts(self.id.clone(), &snapshot, lists_pods(&snapshot), answered)
+    }
+}
+
+/// Returns how much is read of a deployment of which there are hundreds.
+fn limits(args: &SourceArgs) -> Limits {
+    let all = Limits::default();
+    Limits {
+        logs: LogLimits {
+            recent: RECENT.0,
+            recent_lines: RECENT.1,
+            text: removed::log_text(args),
+            ..all.logs
+        },
+        metrics: MetricsLimits { period: SCRAPE_EVERY, connect: CONNECT, ..all.metrics },
+        kubernetes: Pace { probe: PROBE_EVERY, ..all.kubernetes },
     }
 }
 

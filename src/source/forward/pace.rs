@@ -1,7 +1,8 @@
 //! Limits the rate of new forwards: few to destinations that keep failing, never many at once. Pure.
 //!
 //! Each costs the API server more than a request does, so a deployment whose pods do not answer must not
-//! turn into a storm of them.
+//! turn into a storm of them. One that opens makes room for the next, so that hundreds of pods that do answer are
+//! reached as fast as the API server lets them.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -10,10 +11,10 @@ use tokio::time::Instant;
 
 use super::Destination;
 
-/// Forwards to pods that are opened one right after the other.
+/// Forwards to pods that are being opened at the same time.
 const BURST: u32 = 32;
 
-/// Time between two more.
+/// Time between two more while none of those succeeds.
 const EACH: Duration = Duration::from_millis(250);
 
 /// The pause after the first failure; each further one doubles it.
@@ -56,6 +57,7 @@ impl<T> Pace<T> {
     /// Notes how an attempt went.
     pub(super) fn ended(&mut self, to: &Destination, now: Instant, failure: Option<&str>) {
         let Some(why) = failure else {
+            self.room = self.room.saturating_add(1).min(BURST);
             self.troubles.remove(to);
             return;
         };
@@ -138,6 +140,22 @@ mod tests {
             }
         }
         assert!((80..=92).contains(&opened), "{opened} in 15 s");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn pods_that_answer_are_reached_without_a_wait_and_few_at_once() {
+        let mut pace: Pace<u32> = Pace::new();
+        let now = Instant::now();
+        let mut opening: VecDeque<u32> =
+            (0..1_000).filter_map(|number| pace.admit(now, number)).collect();
+        let mut opened = 0;
+        while let Some(number) = opening.pop_front() {
+            assert!(opening.len() < 32);
+            opened += 1;
+            pace.ended(&pod(number), now, None);
+            opening.extend(pace.next(now, |_| true));
+        }
+        assert_eq!(opened, 1_000);
     }
 
     #[tokio::test(start_paused = true)]
