@@ -1,4 +1,5 @@
-//! Files that put kvtop into a cluster and its metrics to use: manifests, alert rules, dashboards, a Helm chart.
+//! Files that put kvtop into a cluster and its metrics to use: manifests, alert rules, dashboards, a Helm chart; and
+//! the fleet view's rows, read back from those metrics.
 //!
 //! Made from the same tables as the program itself, so that they fit its version: alert rules from the rules of the
 //! diagnosis, flags and metrics by their names. `kvtop deploy` prints them; `docs/deploy` holds what it prints.
@@ -7,6 +8,7 @@ mod alerts;
 mod chart;
 mod dashboards;
 mod manifests;
+pub mod rows;
 
 pub use alerts::{alert_name, rules, runbook};
 pub use chart::{ChartFile, chart};

@@ -52,6 +52,7 @@ use crate::source::etcd::BadEtcdAddress;
 use crate::source::indexer::BadIndexerUrl;
 use crate::source::kube::{KubeConfigError, Refusal};
 use crate::source::nats::NatsConfigError;
+use crate::source::prometheus::PrometheusError;
 use crate::source::zmq::BadEndpoint;
 use crate::tui::labels::LabelsError;
 use crate::tui::theme::ThemeError;
@@ -107,6 +108,9 @@ pub enum RunError {
         #[source]
         why: Box<Refusal>,
     },
+    /// A Prometheus cannot be asked.
+    #[error(transparent)]
+    Prometheus(#[from] PrometheusError),
     /// The deployments of a cluster could not be listed.
     #[error("could not list the deployments of the cluster")]
     Roster(#[source] Box<Refusal>),

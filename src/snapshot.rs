@@ -28,7 +28,7 @@ pub use felt::{Felt, Refill};
 pub use findings::{
     CheckRow, CheckVerdict, Coverage, EvidenceRow, FindingRow, FixRow, Quiet, RolloutRow,
 };
-pub use fleet::{Fleet, Member, MemberId, MemberState, Worst};
+pub use fleet::{FLEET_SPANS, Fleet, FleetPast, FleetPoint, Member, MemberId, MemberState, Worst};
 pub use ledger::{Hole, Ledger, StreamRow};
 pub use memory::{MemoryFigure, MemoryRow};
 pub use query::{Answer, Ask, ViewQuery};

@@ -17,6 +17,7 @@ pub mod metrics;
 pub mod nats;
 mod notes;
 mod pace;
+pub mod prometheus;
 pub mod reach;
 pub mod simulation;
 mod supervisor;

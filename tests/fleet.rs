@@ -1,5 +1,7 @@
 //! Several deployments at once: the fleet view, `check -A` and `export -A`, over a Kubernetes API with 21 of them.
 
+mod recorded;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -92,7 +94,7 @@ impl Stage {
                 }
                 let endpoint = Endpoint::start(page);
                 let port = if pod.contains("frontend") { 8000 } else { 9090 };
-                if !pod.starts_with(&format!("chat-{SILENT:02}")) {
+                if !pod.starts_with(&format!("chat-{SILENT:02}-")) {
                     self.kube.forward(pod, port, endpoint.address);
                 }
                 self.endpoints.insert(pod.to_string(), endpoint);
@@ -100,7 +102,7 @@ impl Stage {
             Origin::Kube { kind, change } if *change != KubeChange::Deleted => {
                 let object: Value = serde_json::from_slice(body).unwrap();
                 let pod = object["metadata"]["name"].as_str().unwrap().to_owned();
-                if &**kind == "Pod" && pod.starts_with(&format!("chat-{SILENT:02}")) {
+                if &**kind == "Pod" && pod.starts_with(&format!("chat-{SILENT:02}-")) {
                     self.kube.log_state(&pod, "main", LogState::KubeletDown);
                 }
                 objects::put(&self.kube, kind, object, frame.at);
@@ -321,14 +323,15 @@ fn a_fleet_of_200_deployments_costs_little() {
     let program = program.as_deref().unwrap_or(env!("CARGO_BIN_EXE_kvtop"));
     let vars = [("NATS_URL", ""), ("KUBECONFIG", "")];
     let arguments = ["-A", "--kubeconfig", &cluster.kubeconfig];
-    let pty = Pty::spawn(program, &arguments, &vars, (120, 36));
+    let pty = Pty::spawn(program, &arguments, &vars, (160, 230));
     pty.wait_for("all deployments", |screen| screen.contains("200 deployments"));
     std::thread::sleep(Duration::from_secs(60));
     let (before, _) = usage(pty.pid());
     std::thread::sleep(Duration::from_secs(60));
     let (after, megabytes) = usage(pty.pid());
-    let heading = pty.screen(vt100::Screen::contents);
+    let connections = std::fs::read_dir(format!("/proc/{}/fd", pty.pid())).unwrap().count();
+    let screen = pty.screen(vt100::Screen::contents);
     let core = (after - before) / 60.0 * 100.0;
-    println!("{}\n{core:.1} % of a core, {megabytes} MB", heading.lines().next().unwrap());
-    assert!(heading.contains("200 deployments"), "{heading}");
+    println!("{screen}\n{core:.1} % of a core, {megabytes} MB, {connections} file handles");
+    assert!(screen.contains("200 deployments"), "{screen}");
 }

@@ -218,7 +218,7 @@ _kvtop() {
 
     case "${cmd}" in
         kvtop)
-            opts="-n -A -h -V --namespace --all-namespaces --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --engine --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help --version demo replay record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help"
+            opts="-n -A -h -V --namespace --all-namespaces --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --engine --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --prometheus --prometheus-token-file --prometheus-ca --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help --version demo replay record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -317,6 +317,18 @@ _kvtop() {
                     return 0
                     ;;
                 --indexer-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --prometheus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --prometheus-token-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --prometheus-ca)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_kvtop_global_optspecs
-    string join \n n/namespace= A/all-namespaces context= kubeconfig= as= request-timeout= dgd= no-port-forward nats-url= nats-context= nats-creds= nats-nkey= nats-user= nats-password-file= nats-tls-ca= nats-tls-cert= nats-tls-key= zmq= deep engine= etcd-url= etcd-user= etcd-password-file= frontend-url= logs= indexer-url= discovery-dir= dynamo-namespace= keep-log-text max-memory= config= theme= color= glyphs= bell= h/help V/version
+    string join \n n/namespace= A/all-namespaces context= kubeconfig= as= request-timeout= dgd= no-port-forward nats-url= nats-context= nats-creds= nats-nkey= nats-user= nats-password-file= nats-tls-ca= nats-tls-cert= nats-tls-key= zmq= deep engine= etcd-url= etcd-user= etcd-password-file= frontend-url= logs= indexer-url= prometheus= prometheus-token-file= prometheus-ca= discovery-dir= dynamo-namespace= keep-log-text max-memory= config= theme= color= glyphs= bell= h/help V/version
 end
 
 function __fish_kvtop_needs_command
@@ -47,6 +47,9 @@ complete -c kvtop -n "__fish_kvtop_needs_command" -l etcd-password-file -d 'File
 complete -c kvtop -n "__fish_kvtop_needs_command" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, to read its metrics without Kubernetes; may be repeated' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l logs -d 'Logs of the router and the workers, as `kubectl logs` prints them; `-` is standard input. Beside a source of events they are followed as they grow; alone, `kvtop check` judges them as they are' -r -F
 complete -c kvtop -n "__fish_kvtop_needs_command" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump provides history (Dynamo 1.1+)' -r
+complete -c kvtop -n "__fish_kvtop_needs_command" -l prometheus -d 'Address of a Prometheus that scrapes `kvtop export`, such as `https://prometheus.example:9090`: the fleet view shows what it knows, now and in the past, and asks the cluster only for a deployment that is opened' -r
+complete -c kvtop -n "__fish_kvtop_needs_command" -l prometheus-token-file -d 'File with a bearer token for the Prometheus' -r -F
+complete -c kvtop -n "__fish_kvtop_needs_command" -l prometheus-ca -d 'CA certificate of the Prometheus (PEM)' -r -F
 complete -c kvtop -n "__fish_kvtop_needs_command" -l discovery-dir -d 'Directory with discovery records, as written with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_needs_command" -l dynamo-namespace -d 'Dynamo namespace [default: all]' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r

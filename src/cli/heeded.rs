@@ -33,6 +33,9 @@ const SETTINGS: [&str; 14] = [
 /// The option for all deployments of a cluster.
 const ALL: &str = "all_namespaces";
 
+/// Options of the fleet view, which has no name of its own.
+const FLEET: [&str; 3] = ["prometheus", "prometheus_token_file", "prometheus_ca"];
+
 /// Returns true for commands that can look at several deployments at once, given their names.
 fn takes_several(command: &[&str]) -> bool {
     matches!(command, [] | ["check" | "export"])
@@ -40,7 +43,9 @@ fn takes_several(command: &[&str]) -> bool {
 
 /// Returns true when a command uses the shared option `id`.
 fn uses(command: &[&str], id: &str) -> bool {
-    (id != ALL || takes_several(command)) && heeded(command).is_none_or(|all| all.contains(&id))
+    (id != ALL || takes_several(command))
+        && (!FLEET.contains(&id) || command.is_empty())
+        && heeded(command).is_none_or(|all| all.contains(&id))
 }
 
 /// Returns the shared options that a command uses, given its names; none if it uses all of them.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::value::{Endpoint, bytes, duration, endpoint, place, subject};
+use super::value::{Endpoint, bytes, duration, endpoint, place, subject, web_address};
 
 /// The deployment to inspect, and the sources of its data.
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -119,6 +119,28 @@ pub struct SourceArgs {
     /// history (Dynamo 1.1+)
     #[arg(help_heading = "Other sources", long, global = true, value_name = "URL")]
     pub indexer_url: Option<String>,
+    /// Address of a Prometheus that scrapes `kvtop export`, such as `https://prometheus.example:9090`: the fleet view
+    /// shows what it knows, now and in the past, and asks the cluster only for a deployment that is opened
+    #[arg(help_heading = "Other sources", long, global = true, value_name = "URL", value_parser = web_address)]
+    pub prometheus: Option<String>,
+    /// File with a bearer token for the Prometheus
+    #[arg(
+        help_heading = "Other sources",
+        long,
+        global = true,
+        value_name = "FILE",
+        requires = "prometheus"
+    )]
+    pub prometheus_token_file: Option<PathBuf>,
+    /// CA certificate of the Prometheus (PEM)
+    #[arg(
+        help_heading = "Other sources",
+        long,
+        global = true,
+        value_name = "FILE",
+        requires = "prometheus"
+    )]
+    pub prometheus_ca: Option<PathBuf>,
     /// Directory with discovery records, as written with `DYN_DISCOVERY_BACKEND=file`
     #[arg(help_heading = "Other sources", long, global = true, value_name = "DIR")]
     pub discovery_dir: Option<PathBuf>,
@@ -168,7 +190,7 @@ pub struct NatsFile {
 impl SourceArgs {
     /// Returns true when several deployments may be meant.
     pub const fn means_several(&self) -> bool {
-        self.all_namespaces || self.namespaces.len() > 1
+        self.all_namespaces || self.namespaces.len() > 1 || self.prometheus.is_some()
     }
 
     /// Returns the limit for the memory of the process, in bytes.

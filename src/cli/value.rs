@@ -66,6 +66,22 @@ pub(super) fn endpoint(text: &str) -> Result<Endpoint, String> {
     if host.is_empty() { Err(none()) } else { Ok(Endpoint { host, port, path }) }
 }
 
+/// Reads the address of a web server, with or without TLS, and the path that its API is below.
+pub(super) fn web_address(text: &str) -> Result<String, String> {
+    let none =
+        || "not an address such as https://prometheus.example:9090 (no credentials)".to_owned();
+    let rest = ["http://", "https://"].iter().find_map(|scheme| text.strip_prefix(scheme));
+    let rest = rest.ok_or_else(none)?;
+    let (authority, _) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let printable = rest.bytes().all(|byte| byte.is_ascii_graphic() && !b"?#".contains(&byte));
+    let has_host = !authority.is_empty() && !authority.starts_with(':');
+    if printable && has_host && !authority.contains('@') {
+        Ok(text.to_owned())
+    } else {
+        Err(none())
+    }
+}
+
 /// One of several exporters that share the namespaces of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {

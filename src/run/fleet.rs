@@ -1,9 +1,11 @@
-//! `kvtop -A`: one light watcher for each deployment, and the fleet that their rows make.
+//! `kvtop -A`: one light watcher for each deployment, and the fleet that their rows make; or the rows that a
+//! Prometheus has.
 //!
 //! A light watcher reads the objects of its deployment, and logs and metrics of its routers. It opens no event plane and
 //! keeps no index copy, so it never calls a deployment healthy.
 
 mod light;
+mod recorded;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,6 +22,7 @@ use super::roster::{self, Roster};
 use crate::attach::Place;
 use crate::cli::SourceArgs;
 use crate::clock;
+use crate::domain::Timestamp;
 use crate::frame::Frame;
 use crate::snapshot::{Fleet, Member, MemberId};
 use crate::source::forward::Forwarder;
@@ -47,9 +50,20 @@ pub(super) struct Common {
 
 /// A running fleet. It ends when it is dropped.
 pub(super) struct FleetWatch {
-    pub(super) client: KubeClient,
+    /// The cluster's client; none for a fleet that is read from a Prometheus.
+    pub(super) client: Option<KubeClient>,
     pub(super) shown: watch::Receiver<Arc<Fleet>>,
+    /// The part of its past that is shown; none where there is no past.
+    pub(super) asked: Option<watch::Sender<Asked>>,
     task: JoinHandle<()>,
+}
+
+/// The part of a fleet's past to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// The moment; none for now.
+    pub(super) moment: Option<Timestamp>,
+    pub(super) span: Duration,
 }
 
 impl Drop for FleetWatch {
@@ -60,6 +74,9 @@ impl Drop for FleetWatch {
 
 /// Starts to watch every deployment that `args` name. Must be called within a runtime.
 pub(super) async fn start(args: &SourceArgs) -> Result<FleetWatch, RunError> {
+    if args.prometheus.is_some() {
+        return recorded::start(args);
+    }
     let args = roster::common(args);
     let client = live::connect(&args).await?;
     let roster = Roster::read(&client, &args).await?;
@@ -85,7 +102,7 @@ pub(super) async fn start(args: &SourceArgs) -> Result<FleetWatch, RunError> {
         unlisted: Vec::new(),
     };
     let task = tokio::spawn(crew.run(roster, rows, show));
-    Ok(FleetWatch { client, shown, task })
+    Ok(FleetWatch { client: Some(client), shown, asked: None, task })
 }
 
 /// The light watchers.

@@ -60,7 +60,7 @@ pub(super) async fn live(source: &SourceArgs, config: &Config) -> Result<Exit, R
     let client = match &started {
         Started::Live(live) => live.client.as_ref(),
         Started::Undecided(ambiguous) => Some(&ambiguous.client),
-        Started::Fleet(fleet) => Some(&fleet.client),
+        Started::Fleet(fleet) => fleet.client.as_ref(),
     };
     let context = client.and_then(KubeClient::context);
     if let Some(colour) = context.and_then(|name| config.context_color(name)) {

@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use super::RunError;
 use super::driver;
 use super::ending;
-use super::fleet::{self, FleetWatch};
+use super::fleet::{self, Asked, FleetWatch};
 use super::live::{self, Live};
 use super::place::{self, Ambiguous};
 use super::roster;
@@ -84,7 +84,7 @@ impl Session {
     /// Returns a session that shows a fleet. It has no sources.
     fn among(fleet: &FleetWatch, screen: &Screen) -> Self {
         let driver = tokio::spawn(show_fleet(fleet.shown.clone(), screen.pictures.clone()));
-        let client = Some(fleet.client.clone());
+        let client = fleet.client.clone();
         let (choice, _) = watch::channel(None);
         let (feed, _) = watch::channel(Feed::Live);
         Self { driver, choice, client, _feed: feed }
@@ -129,7 +129,7 @@ impl Sessions {
         config: Config,
         screen: Screen,
     ) -> (Self, watch::Receiver<Running>) {
-        let first = pinned(roster::common(args), Some(&fleet.client));
+        let first = pinned(roster::common(args), fleet.client.as_ref());
         let session = Session::among(&fleet, &screen);
         let (running, now) = watch::channel(Running::default());
         let (args, fleet) = (first.clone(), Some(fleet));
@@ -189,6 +189,13 @@ impl Sessions {
     }
 
     async fn obey(&mut self, aim: Aim) {
+        match aim {
+            Aim::Member(id) => return self.enter(&id).await,
+            Aim::Fleet => return self.leave().await,
+            Aim::Moment(moment) => return self.wind(|asked| Asked { moment, ..asked }),
+            Aim::Span(span) => return self.wind(|asked| Asked { span, ..asked }),
+            _ => {}
+        }
         let Some(client) = self.session.client.clone() else {
             return self.say("not available without Kubernetes (use kvtop -n NAME)");
         };
@@ -208,15 +215,30 @@ impl Sessions {
                 self.say(&format!("already in context `{name}`"));
             }
             Aim::Context(name) => self.go(Some(name), None).await,
-            Aim::Member(id) => self.enter(&id).await,
-            Aim::Fleet => self.leave().await,
+            Aim::Member(_) | Aim::Fleet | Aim::Moment(_) | Aim::Span(_) => {}
         }
+    }
+
+    /// Shows another part of the fleet's past.
+    fn wind(&self, change: impl Fn(Asked) -> Asked) {
+        let Some(asked) = self.fleet.as_ref().and_then(|fleet| fleet.asked.as_ref()) else {
+            return;
+        };
+        asked.send_modify(|asked| *asked = change(*asked));
     }
 
     /// Goes to a deployment of the fleet.
     async fn enter(&mut self, id: &MemberId) {
         let Some(fleet) = &self.fleet else { return };
-        let found = place::at(&fleet.client, &self.first, &fleet::place_of(id), &id.namespace);
+        let client = match &fleet.client {
+            Some(client) => client.clone(),
+            // Until now only the Prometheus was needed.
+            None => match live::connect(&self.first).await {
+                Ok(client) => client,
+                Err(error) => return self.say(&exit::chain(&error)),
+            },
+        };
+        let found = place::at(&client, &self.first, &fleet::place_of(id), &id.namespace);
         if self.begin_with(live::look_at(found)).await {
             self.say_where();
         }
@@ -233,7 +255,8 @@ impl Sessions {
         self.unsure = false;
         let old = self.running.send_replace(Running::default());
         tokio::spawn(async move { ending::stop(&old).await });
-        let mark = fleet.client.context().and_then(|name| self.config.context_color(name));
+        let context = fleet.client.as_ref().and_then(KubeClient::context);
+        let mark = context.and_then(|name| self.config.context_color(name));
         let mark = mark.map(str::to_owned);
         self.tell(Notice::Elsewhere { text: "all deployments".to_owned(), mark });
     }

@@ -1,4 +1,7 @@
-//! The deployments of a cluster, one row each, from the parts of them that can be read without their KV events.
+//! The deployments of a cluster, one row each: from the parts of them that can be read without their KV events, or
+//! from the metrics of exporters, which read all of it.
+
+use std::time::Duration;
 
 use super::{CheckVerdict, PodRow, Severity, Snapshot, Standing};
 use crate::domain::{SourceState, Stake, Timestamp};
@@ -16,6 +19,38 @@ pub struct Fleet {
     pub unlisted: Vec<String>,
     /// False until the cluster was listed for the first time.
     pub listed: bool,
+    /// Its past, where something keeps one.
+    pub past: Option<FleetPast>,
+}
+
+/// The past of a fleet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FleetPast {
+    /// The time that it covers.
+    pub span: Duration,
+    /// The time from one point to the next.
+    pub step: Duration,
+    /// The moment that is shown; none for now.
+    pub shown: Option<Timestamp>,
+    /// Its points, the oldest first; none for moments of which nothing is known.
+    pub points: Vec<FleetPoint>,
+}
+
+/// The spans that the past of a fleet can cover.
+pub const FLEET_SPANS: [Duration; 4] = [
+    Duration::from_secs(3_600),
+    Duration::from_secs(6 * 3_600),
+    Duration::from_secs(24 * 3_600),
+    Duration::from_secs(7 * 24 * 3_600),
+];
+
+/// One moment in the past of a fleet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FleetPoint {
+    /// The moment.
+    pub at: Timestamp,
+    /// The state of the deployment that was worst off; none while there was none.
+    pub worst: Option<MemberState>,
 }
 
 /// The identity of a deployment.
@@ -39,7 +74,7 @@ impl MemberId {
 
 /// The state of a deployment as far as it was looked at, the worst first.
 ///
-/// There is no state for a healthy one: that takes its KV events, which a fleet does not read.
+/// Healthy takes KV events: a fleet that is read without them has no such row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MemberState {
     /// KV-aware routing does not work.
@@ -53,12 +88,20 @@ pub enum MemberState {
     Connecting,
     /// No problem in metrics, logs and objects.
     NothingFound,
+    /// No problem in anything, KV events included.
+    Healthy,
 }
 
 impl MemberState {
     /// Every state, the worst first.
-    pub const ALL: [Self; 5] =
-        [Self::Critical, Self::Warning, Self::Unknown, Self::Connecting, Self::NothingFound];
+    pub const ALL: [Self; 6] = [
+        Self::Critical,
+        Self::Warning,
+        Self::Unknown,
+        Self::Connecting,
+        Self::NothingFound,
+        Self::Healthy,
+    ];
 
     /// Returns the words for it.
     pub const fn name(self) -> &'static str {
@@ -68,6 +111,7 @@ impl MemberState {
             Self::Unknown => "unknown",
             Self::Connecting => "connecting",
             Self::NothingFound => "no problem seen",
+            Self::Healthy => "healthy",
         }
     }
 }
@@ -83,8 +127,8 @@ pub struct Worst {
     pub severity: Severity,
     /// The fault, in one sentence.
     pub summary: String,
-    /// The time it was raised.
-    pub since: Timestamp,
+    /// The time it was raised; none where that is not known.
+    pub since: Option<Timestamp>,
     /// Number of other findings that count.
     pub more: usize,
 }
@@ -167,7 +211,7 @@ fn worst(snapshot: &Snapshot) -> Option<Worst> {
         name: first.name,
         severity: first.severity,
         summary: first.summary.clone(),
-        since: first.raised,
+        since: Some(first.raised),
         more: open().count() - 1,
     })
 }
@@ -185,7 +229,7 @@ impl Fleet {
     /// Returns a fleet of `members`, the worst first.
     pub fn new(at: Timestamp, origin: String, mut members: Vec<Member>) -> Self {
         members.sort_by(|a, b| (a.state, &a.id).cmp(&(b.state, &b.id)));
-        Self { at, origin, members, unlisted: Vec::new(), listed: true }
+        Self { at, origin, members, unlisted: Vec::new(), listed: true, past: None }
     }
 
     /// Returns how many deployments are in `state`.

@@ -1,5 +1,8 @@
 //! The scope that is watched: requests of the UI, and the replies to them.
 
+use std::time::Duration;
+
+use crate::domain::Timestamp;
 use crate::snapshot::MemberId;
 
 /// A scope to watch.
@@ -19,6 +22,10 @@ pub enum Aim {
     Member(MemberId),
     /// The fleet that the deployment was picked from.
     Fleet,
+    /// This moment of the fleet's past; none for now.
+    Moment(Option<Timestamp>),
+    /// As much of the fleet's past.
+    Span(Duration),
 }
 
 /// The kind of a list or of a typed name.

@@ -143,7 +143,7 @@ pub(super) const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "fleet",
-        layers: &["diagnose", "domain"],
+        layers: &["diagnose", "domain", "snapshot"],
         crates: &["serde_json"],
         std: CORE_STD,
         in_tests: &[],

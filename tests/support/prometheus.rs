@@ -61,17 +61,34 @@ pub(crate) struct Prometheus {
 impl Prometheus {
     /// Starts one that scrapes `targets` every second, and evaluates the rules in a file.
     pub(crate) fn scraping(targets: &[&str], rules: Option<&Path>) -> Self {
+        let targets: Vec<String> = targets.iter().map(|target| format!("\"{target}\"")).collect();
+        Self::with(&format!("[{{targets: [{}]}}]", targets.join(", ")), rules)
+    }
+
+    /// Starts one that gives the metrics of each target a namespace.
+    pub(crate) fn of_namespaces(targets: &[(&str, &str)]) -> Self {
+        let of = |(target, namespace): &(&str, &str)| {
+            format!("{{targets: [\"{target}\"], labels: {{namespace: \"{namespace}\"}}}}")
+        };
+        let targets: Vec<String> = targets.iter().map(of).collect();
+        Self::with(&format!("[{}]", targets.join(", ")), None)
+    }
+
+    /// Returns its address.
+    pub(crate) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    fn with(targets: &str, rules: Option<&Path>) -> Self {
         let folder = scratch();
         let port = free_port();
         let config = folder.join("prometheus.yml");
-        let targets: Vec<String> = targets.iter().map(|target| format!("\"{target}\"")).collect();
         let rules =
             rules.map_or(String::new(), |path| format!("rule_files: [\"{}\"]\n", path.display()));
         let text = format!(
             "global: {{scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}}\n{rules}\
              scrape_configs:\n- job_name: kvtop\n  honor_labels: true\n  scrape_timeout: 1s\n  \
-             static_configs: [{{targets: [{}]}}]\n",
-            targets.join(", ")
+             static_configs: {targets}\n"
         );
         std::fs::write(&config, text).unwrap();
         let child = Command::new(binary("PROMETHEUS_BIN", "prometheus"))

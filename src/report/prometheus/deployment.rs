@@ -81,12 +81,19 @@ pub(super) fn put_raises(page: &mut Page, snapshot: &Snapshot, labels: &Labels) 
 fn findings(page: &mut Page, snapshot: &Snapshot, labels: &Labels) {
     let finding = gauge("kvtop_finding", "1 for the severity of an active finding");
     let state = gauge("kvtop_check", "1 for the state that the check has");
+    let raised = gauge(
+        "kvtop_finding_raised_timestamp_seconds",
+        "Time at which an active finding was raised",
+    );
     for check in &snapshot.checks {
         let labels = labels.with("finding", check.id).with("name", check.name);
         let found = active(snapshot).find(|finding| finding.id == check.id);
         let severity = found.map(|row| if row.counts() { row.severity } else { Severity::Info });
         for known in [Severity::Info, Severity::Warning, Severity::Critical] {
             page.put(&finding, &labels.with("severity", known.name()), severity == Some(known));
+        }
+        if let Some(row) = found {
+            page.put(&raised, &labels, row.raised.0 as f64 / 1e6);
         }
         let now = match check.verdict {
             CheckVerdict::Clear => "clear",

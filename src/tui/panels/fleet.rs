@@ -5,7 +5,7 @@ use std::time::Duration;
 use ratatui::layout::Rect;
 
 use crate::domain::Timestamp;
-use crate::snapshot::{Fleet, Member, MemberId, MemberState};
+use crate::snapshot::{Fleet, FleetPast, Member, MemberId, MemberState};
 use crate::tui::command::Scroll;
 use crate::tui::findings;
 use crate::tui::layout::take_top;
@@ -46,6 +46,10 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, fleet: &Fleet, state: &State, n
     let mut rest = area;
     let top = take_top(&mut rest, 1);
     heading(canvas, top, fleet);
+    if let Some(past) = &fleet.past {
+        let row = take_top(&mut rest, 1);
+        course(canvas, row, past);
+    }
     if let Some(first) = fleet.unlisted.first() {
         let more = fleet.unlisted.len() - 1;
         let more = if more > 0 { format!(" (+{more} more)") } else { String::new() };
@@ -93,6 +97,28 @@ fn heading(canvas: &mut Canvas<'_>, area: Rect, fleet: &Fleet) {
     canvas.parts(area, 0, 0, &parts);
 }
 
+/// Draws the worst state of each moment of the past, and the one that is shown.
+fn course(canvas: &mut Canvas<'_>, area: Rect, past: &FleetPast) {
+    let glyphs = canvas.glyphs();
+    let mut parts = vec![part(format!(" -{} ", text::span(past.span)), Role::Muted)];
+    let room = usize::from(area.width).saturating_sub(width(&parts) + 24);
+    // A narrow terminal shows the newer part.
+    let points = &past.points[past.points.len().saturating_sub(room)..];
+    for point in points {
+        let (mark, colour) = point
+            .worst
+            .map_or((glyphs.none, Role::Muted), |worst| (glyph(worst, glyphs), role(worst)));
+        let shown = past.shown == Some(point.at);
+        parts.push(part(if shown { glyphs.mark } else { mark }, colour));
+    }
+    let moment = past.shown.and_then(|shown| {
+        let newest = past.points.last()?.at;
+        Some(part(format!(" {} -{}", glyphs.pause, text::span(newest.since(shown))), Role::Warn))
+    });
+    parts.push(moment.unwrap_or_else(|| part(" now", Role::Muted)));
+    canvas.parts(area, 0, 0, &parts);
+}
+
 /// Draws the worst finding of the selected deployment, or what is missing to judge it.
 fn tell(canvas: &mut Canvas<'_>, area: Rect, member: &Member) {
     if area.is_empty() {
@@ -109,6 +135,9 @@ fn tell(canvas: &mut Canvas<'_>, area: Rect, member: &Member) {
             "no problem in logs and metrics of its routers; KV events are read on entry".to_owned(),
             Role::Muted,
         ),
+        (None, "") if member.state == MemberState::Healthy => {
+            ("no problem found by its exporter; Enter opens it".to_owned(), Role::Muted)
+        }
         (None, "") => ("sources have not answered yet".to_owned(), Role::Muted),
         (None, missing) => (missing.to_owned(), Role::Muted),
     };
@@ -124,6 +153,7 @@ const fn glyph(state: MemberState, glyphs: &Glyphs) -> &'static str {
         MemberState::Warning => glyphs.warn,
         MemberState::Unknown | MemberState::Connecting => glyphs.unknown,
         MemberState::NothingFound => glyphs.dot,
+        MemberState::Healthy => glyphs.ok,
     }
 }
 
@@ -134,6 +164,7 @@ const fn role(state: MemberState) -> Role {
         MemberState::Unknown | MemberState::Connecting => Role::Unknown,
         // Healthy takes KV events, so this is not green.
         MemberState::NothingFound => Role::Fg,
+        MemberState::Healthy => Role::Ok,
     }
 }
 
@@ -190,7 +221,7 @@ fn cells(member: &Member, widths: &[usize], now: Timestamp, glyphs: &Glyphs) -> 
         ),
         worst.map_or_else(
             || part("", Role::Fg),
-            |worst| part(text::age(now.since(worst.since)), Role::Fg),
+            |worst| figure(worst.since.map(|since| text::age(now.since(since)))),
         ),
         workers,
         figure(member.hits.map(text::percent)),

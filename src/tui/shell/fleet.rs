@@ -1,13 +1,15 @@
 //! The fleet: selecting a deployment, and entering it.
 
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use crossterm::event::{MouseButton, MouseEventKind};
 use ratatui::layout::Position;
 
 use super::{Open, Shell};
-use crate::snapshot::{Fleet, Snapshot};
-use crate::tui::command::{Action, Command, Scroll};
+use crate::domain::Timestamp;
+use crate::snapshot::{FLEET_SPANS, Fleet, FleetPast, Snapshot};
+use crate::tui::command::{Action, Command, Past, Scroll};
 use crate::tui::scope::Aim;
 use crate::tui::theme::Theme;
 
@@ -32,6 +34,9 @@ impl Shell {
             }
             Command::Open => ControlFlow::Break(self.enter(fleet)),
             Command::Back => ControlFlow::Break(None),
+            Command::Past(by) => ControlFlow::Break(self.wind_fleet(by, fleet)),
+            Command::WindowLonger => ControlFlow::Break(self.span_fleet(true, fleet)),
+            Command::WindowShorter => ControlFlow::Break(self.span_fleet(false, fleet)),
             Command::Quit
             | Command::Suspend
             | Command::Redraw
@@ -81,6 +86,61 @@ impl Shell {
         self.fleet.scroll(by, page, fleet);
     }
 
+    /// Shows another moment of the fleet's past.
+    fn wind_fleet(&mut self, by: Past, fleet: &Fleet) -> Option<Action> {
+        let Some(past) = &fleet.past else {
+            self.tell("the past of a fleet is available with --prometheus", true);
+            return None;
+        };
+        let Some(newest) = past.points.last() else {
+            self.tell("no history yet", true);
+            return None;
+        };
+        let here = past.shown.unwrap_or(newest.at);
+        let span = |seconds: i64| Duration::from_secs(seconds.unsigned_abs());
+        // Now is behind all points.
+        let place = match past.shown {
+            Some(shown) => past.points.partition_point(|point| point.at < shown),
+            None => past.points.len(),
+        };
+        let wanted = match by {
+            Past::Now => None,
+            Past::Step(steps) => {
+                let place = place.saturating_add_signed(isize::try_from(steps).unwrap_or(0));
+                past.points.get(place).map(|point| point.at)
+            }
+            Past::Marker(way) => match change(past, place, way) {
+                Some(at) => Some(at),
+                None if way > 0 => None,
+                None => {
+                    self.tell("no change before this moment", false);
+                    return None;
+                }
+            },
+            Past::At(at) => Some(at),
+            Past::Ago(seconds) => Some(newest.at.before(Duration::from_secs(seconds))),
+            Past::By(seconds) if seconds < 0 => Some(here.before(span(seconds))),
+            Past::By(seconds) => Some(here.after(span(seconds))),
+        };
+        let wanted = wanted.filter(|at| *at < newest.at || matches!(by, Past::Step(_)));
+        if wanted == past.shown && wanted.is_some() {
+            self.tell("start of history", false);
+            return None;
+        }
+        Some(Action::LookAt(Aim::Moment(wanted)))
+    }
+
+    /// Shows more or less of the fleet's past.
+    fn span_fleet(&mut self, longer: bool, fleet: &Fleet) -> Option<Action> {
+        let Some(past) = &fleet.past else {
+            self.tell("the past of a fleet is available with --prometheus", true);
+            return None;
+        };
+        let at = FLEET_SPANS.iter().position(|span| *span == past.span)?;
+        let at = if longer { at + 1 } else { at.checked_sub(1)? };
+        FLEET_SPANS.get(at).map(|span| Action::LookAt(Aim::Span(*span)))
+    }
+
     fn enter(&mut self, fleet: &Fleet) -> Option<Action> {
         let id = fleet.members.get(self.fleet.row(fleet))?.id.clone();
         // The selection stays where it is while rows change places.
@@ -88,4 +148,18 @@ impl Shell {
         self.tell(format!("opening {} in namespace {}", id.name(), id.namespace), false);
         Some(Action::LookAt(Aim::Member(id)))
     }
+}
+
+/// Returns the nearest moment before or after the one at `place` at which the worst state changed.
+fn change(past: &FleetPast, place: usize, way: i64) -> Option<Timestamp> {
+    let mut changes = past.points.windows(2).enumerate().filter_map(|(at, pair)| match pair {
+        [before, after] if before.worst != after.worst => Some((at + 1, after.at)),
+        _ => None,
+    });
+    let found = if way < 0 {
+        changes.rfind(|(at, _)| *at < place)
+    } else {
+        changes.find(|(at, _)| *at > place)
+    };
+    found.map(|(_, at)| at)
 }
