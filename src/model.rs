@@ -22,6 +22,7 @@ mod reused;
 mod router;
 mod sources;
 mod tally;
+mod traffic;
 mod versions;
 mod workers;
 
@@ -45,6 +46,7 @@ pub use reused::CachedTokens;
 pub use router::{Heard, PodWarnings, Router};
 pub use sources::{Reading, SourceRecord, Sources};
 pub use tally::{Refusals, RouterTally, Tally};
+pub use traffic::Traffic;
 pub use versions::{Family, Versions};
 pub use workers::{
     Measured, RankRecord, RouterLoad, ScrapedRoom, WorkerRecord, Workers, pod_worker_id,

@@ -33,15 +33,15 @@ pub use ledger::{Hole, Ledger, StreamRow};
 pub use memory::{MemoryFigure, MemoryRow};
 pub use query::{Answer, Ask, ViewQuery};
 pub use router::{
-    DecisionRow, Latency, LiveRequests, RouterSummary, RoutingDetail, ShareRow, TermRow,
+    Counted, DecisionRow, Latency, LiveRequests, RouterSummary, RoutingDetail, ShareRow, TermRow,
 };
 pub use series::{Series, SeriesSet};
 pub use sources::{CatchingUp, ClaimRow, RejectRow, Rejects, SourceRow};
 pub use standing::{Limits, Standing};
 pub use tree::TreeSummary;
 pub use workers::{
-    Belongs, BlockSizes, Counters, Knowledge, RateSet, Rates, RouterLoad, Sourced, Totals,
-    WorkerDetail, WorkerRow,
+    Belongs, BlockSizes, Counters, InEngine, Knowledge, RateSet, Rates, RouterLoad, Sourced,
+    Totals, WorkerDetail, WorkerRow,
 };
 
 use std::collections::BTreeMap;

@@ -110,6 +110,24 @@ fn manifests_hold_only_what_the_api_knows_and_the_command_line_takes() {
 }
 
 #[test]
+fn an_exporter_of_all_namespaces_gets_rights_in_the_cluster() {
+    let text = deploy(&["-A", "-l", "team=search"]);
+    let objects = documents(&text);
+    let of = |kind: &str| objects.iter().filter(|object| object["kind"] == kind).count();
+    assert_eq!((of("ClusterRole"), of("ClusterRoleBinding"), of("Role")), (1, 1, 0), "{text}");
+    let pod = objects.iter().find(|object| object["kind"] == "Deployment").unwrap();
+    let words = pod["spec"]["template"]["spec"]["containers"][0]["args"].as_array().unwrap();
+    let words = words.iter().map(|word| word.as_str().unwrap());
+    let words = std::iter::once("kvtop").chain(words).map(std::ffi::OsString::from);
+    let read = kvtop::cli::Cli::read(words).unwrap();
+    assert!(read.source.all_namespaces);
+    assert_eq!(read.source.selector.as_deref(), Some("team=search"));
+    let binding = objects.iter().find(|object| object["kind"] == "ClusterRoleBinding").unwrap();
+    let account = objects.iter().find(|object| object["kind"] == "ServiceAccount").unwrap();
+    assert_eq!(binding["subjects"][0]["namespace"], account["metadata"]["namespace"]);
+}
+
+#[test]
 fn a_monitor_is_printed_as_it_is_wanted() {
     let kinds =
         |kind: &str| check_objects(&documents(&deploy(&["-n", "gtc-demo", "--monitor", kind])));

@@ -100,7 +100,10 @@ impl Stage {
                 self.endpoints.insert(pod.to_string(), endpoint);
             }
             Origin::Kube { kind, change } if *change != KubeChange::Deleted => {
-                let object: Value = serde_json::from_slice(body).unwrap();
+                let mut object: Value = serde_json::from_slice(body).unwrap();
+                if ["chat-02", "chat-04"].map(Value::from).contains(&object["metadata"]["name"]) {
+                    object["metadata"]["labels"]["tier"] = "gold".into();
+                }
                 let pod = object["metadata"]["name"].as_str().unwrap().to_owned();
                 if &**kind == "Pod" && pod.starts_with(&format!("chat-{SILENT:02}-")) {
                     self.kube.log_state(&pod, "main", LogState::KubeletDown);
@@ -113,11 +116,11 @@ impl Stage {
 }
 
 /// A cluster that plays until it is dropped.
-struct Cluster {
+pub(crate) struct Cluster {
     stage: Arc<Mutex<Stage>>,
     ended: Arc<AtomicBool>,
     player: Option<std::thread::JoinHandle<()>>,
-    kubeconfig: String,
+    pub(crate) kubeconfig: String,
 }
 
 impl Cluster {
@@ -125,7 +128,8 @@ impl Cluster {
         Self::of(COUNT)
     }
 
-    fn of(count: usize) -> Self {
+    /// Starts one with so many deployments.
+    pub(crate) fn of(count: usize) -> Self {
         let kube = FakeKube::start();
         let kubeconfig = kube.kubeconfig_in("east", "default").to_str().unwrap().to_owned();
         let mut stage = Stage { kube, simulations: Vec::new(), endpoints: BTreeMap::new() };
@@ -286,6 +290,9 @@ fn shards_of_exporters_watch_each_namespace_once() {
     let all: BTreeSet<String> = watched.into_iter().flatten().collect();
     assert_eq!(all, (0..COUNT).map(|number| name(number).to_owned()).collect());
 
+    let chosen = exporter(&["-A", "-l", "tier=gold"]);
+    let page = chosen.ask("GET /metrics");
+    assert_eq!(namespaces(&page), BTreeSet::from(["team-02".to_owned(), "team-04".to_owned()]));
     let named = exporter(&["-n", "team-03", "-n", "chat-05"]);
     let page = named.ask("GET /metrics");
     assert_eq!(namespaces(&page), BTreeSet::from(["team-03".to_owned(), "team-05".to_owned()]));

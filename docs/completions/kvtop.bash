@@ -218,7 +218,7 @@ _kvtop() {
 
     case "${cmd}" in
         kvtop)
-            opts="-n -A -h -V --namespace --all-namespaces --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --engine --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --prometheus --prometheus-token-file --prometheus-ca --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help --version demo replay record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help"
+            opts="-n -A -l -h -V --namespace --all-namespaces --selector --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --engine --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --prometheus --prometheus-token-file --prometheus-ca --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help --version demo replay record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -229,6 +229,14 @@ _kvtop() {
                     return 0
                     ;;
                 -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -530,7 +538,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__check)
-            opts="-o -n -A -h --output --replay --for --wait --namespace --all-namespaces --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --engine --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-o -n -A -l -h --output --replay --for --wait --namespace --all-namespaces --selector --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --engine --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -561,6 +569,14 @@ _kvtop() {
                     return 0
                     ;;
                 -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1026,7 +1042,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__deploy)
-            opts="-n -h --image --metrics-level --monitor --runbook-url --secret --namespace --context --kubeconfig --dgd --help manifests rules dashboard-fleet dashboard-deployment dashboard-worker"
+            opts="-n -A -l -h --image --metrics-level --monitor --runbook-url --secret --namespace --all-namespaces --selector --context --kubeconfig --dgd --help manifests rules dashboard-fleet dashboard-deployment dashboard-worker"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1057,6 +1073,14 @@ _kvtop() {
                     return 0
                     ;;
                 -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1244,7 +1268,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__export)
-            opts="-n -A -h --listen --tls-cert --tls-key --token-file --shard --metrics-level --namespace --all-namespaces --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --engine --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -A -l -h --listen --tls-cert --tls-key --token-file --shard --metrics-level --namespace --all-namespaces --selector --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --engine --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1279,6 +1303,14 @@ _kvtop() {
                     return 0
                     ;;
                 -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --selector)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1864,7 +1896,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__rbac)
-            opts="-n -h --port-forward --nats-namespace --secret --user --namespace --context --kubeconfig --help"
+            opts="-n -A -h --port-forward --nats-namespace --secret --user --namespace --all-namespaces --context --kubeconfig --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_kvtop_global_optspecs
-    string join \n n/namespace= A/all-namespaces context= kubeconfig= as= request-timeout= dgd= no-port-forward nats-url= nats-context= nats-creds= nats-nkey= nats-user= nats-password-file= nats-tls-ca= nats-tls-cert= nats-tls-key= zmq= deep engine= etcd-url= etcd-user= etcd-password-file= frontend-url= logs= indexer-url= prometheus= prometheus-token-file= prometheus-ca= discovery-dir= dynamo-namespace= keep-log-text max-memory= config= theme= color= glyphs= bell= h/help V/version
+    string join \n n/namespace= A/all-namespaces l/selector= context= kubeconfig= as= request-timeout= dgd= no-port-forward nats-url= nats-context= nats-creds= nats-nkey= nats-user= nats-password-file= nats-tls-ca= nats-tls-cert= nats-tls-key= zmq= deep engine= etcd-url= etcd-user= etcd-password-file= frontend-url= logs= indexer-url= prometheus= prometheus-token-file= prometheus-ca= discovery-dir= dynamo-namespace= keep-log-text max-memory= config= theme= color= glyphs= bell= h/help V/version
 end
 
 function __fish_kvtop_needs_command
@@ -25,6 +25,7 @@ function __fish_kvtop_using_subcommand
 end
 
 complete -c kvtop -n "__fish_kvtop_needs_command" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered. May be repeated for the fleet view, `check` and `export`' -r
+complete -c kvtop -n "__fish_kvtop_needs_command" -s l -l selector -d 'With several deployments: only those whose graph deployment has these labels, as kubectl selects, such as `team=search,tier!=dev`' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l kubeconfig -d 'Kubeconfig file to use' -r -F
 complete -c kvtop -n "__fish_kvtop_needs_command" -l as -d 'Kubernetes user to impersonate' -r
@@ -269,6 +270,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l replay -d 'Check t
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l for -d 'Time to listen after reading history' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l wait -d 'Wait up to this time until everything is healthy, for example after a fix. Also the limit for reading history [default: 30s]. If history is still incomplete, the output reports it and the exit code is 3' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered. May be repeated for the fleet view, `check` and `export`' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -s l -l selector -d 'With several deployments: only those whose graph deployment has these labels, as kubectl selects, such as `team=search,tier!=dev`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l kubeconfig -d 'Kubeconfig file to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l as -d 'Kubernetes user to impersonate' -r
@@ -407,6 +409,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -s n -l namespace -d '
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l kubeconfig -d 'Kubeconfig file to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l port-forward -d 'Also print the optional role for port-forwards'
+complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -s A -l all-namespaces -d 'All deployments of the cluster, in every namespace that you may list'
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -s h -l help -d 'Print help'
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l listen -d 'Listen address; use `:9478` (all addresses) in a pod' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l tls-cert -d 'Serve over TLS with this certificate (PEM, with its chain)' -r -F
@@ -417,6 +420,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l metrics-level -d 
 worker\t'Each worker, its ranks added up'
 rank\t'Each rank of each worker'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered. May be repeated for the fleet view, `check` and `export`' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -s l -l selector -d 'With several deployments: only those whose graph deployment has these labels, as kubectl selects, such as `team=search,tier!=dev`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l kubeconfig -d 'Kubeconfig file to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l as -d 'Kubernetes user to impersonate' -r
@@ -466,9 +470,11 @@ none\t'Neither, and no `PrometheusRule`'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand deploy" -l runbook-url -d 'Beginning of links to runbooks [default: the exporter, which serves them]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand deploy" -l secret -d 'Also print the role to read this one Secret, such as NATS credentials' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand deploy" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered. May be repeated for the fleet view, `check` and `export`' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand deploy" -s l -l selector -d 'With several deployments: only those whose graph deployment has these labels, as kubectl selects, such as `team=search,tier!=dev`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand deploy" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand deploy" -l kubeconfig -d 'Kubeconfig file to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand deploy" -l dgd -d 'Graph deployment to inspect, if the namespace has several' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand deploy" -s A -l all-namespaces -d 'All deployments of the cluster, in every namespace that you may list'
 complete -c kvtop -n "__fish_kvtop_using_subcommand deploy" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand schema" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -s h -l help -d 'Print help'

@@ -30,20 +30,20 @@ const SETTINGS: [&str; 14] = [
     "nats_context",
 ];
 
-/// The option for all deployments of a cluster.
-const ALL: &str = "all_namespaces";
+/// Options for several deployments of a cluster.
+const ALL: [&str; 2] = ["all_namespaces", "selector"];
 
 /// Options of the fleet view, which has no name of its own.
 const FLEET: [&str; 3] = ["prometheus", "prometheus_token_file", "prometheus_ca"];
 
 /// Returns true for commands that can look at several deployments at once, given their names.
 fn takes_several(command: &[&str]) -> bool {
-    matches!(command, [] | ["check" | "export"])
+    matches!(command, [] | ["check" | "export" | "deploy" | "rbac"])
 }
 
 /// Returns true when a command uses the shared option `id`.
 fn uses(command: &[&str], id: &str) -> bool {
-    (id != ALL || takes_several(command))
+    (!ALL.contains(&id) || takes_several(command))
         && (!FLEET.contains(&id) || command.is_empty())
         && heeded(command).is_none_or(|all| all.contains(&id))
 }
@@ -56,8 +56,10 @@ fn heeded(command: &[&str]) -> Option<Vec<&'static str>> {
         | ["themes"]
         | ["themes", "list" | "check" | "help"] => Vec::new(),
         ["themes", "show"] => vec!["color"],
-        ["rbac"] => vec!["namespace", "context", "kubeconfig"],
-        ["deploy"] => vec!["namespace", "context", "kubeconfig", "dgd"],
+        ["rbac"] => vec!["namespace", "all_namespaces", "context", "kubeconfig"],
+        ["deploy"] => {
+            vec!["namespace", "all_namespaces", "selector", "context", "kubeconfig", "dgd"]
+        }
         ["keys" | "config"] | ["config", "init" | "path" | "help"] => vec!["config"],
         ["config", "check" | "show"] => SETTINGS.to_vec(),
         _ => return None,
@@ -100,6 +102,15 @@ impl Cli {
         }
         if source.namespaces.len() > 1 && source.dgd.is_some() {
             return Err("--dgd names a deployment of one namespace, but several are given");
+        }
+        if source.all_namespaces && source.dgd.is_some() {
+            return Err("--dgd names one deployment, but --all-namespaces is given");
+        }
+        if source.selector.is_some() && !source.means_several() {
+            return Err("--selector needs --all-namespaces or several of --namespace");
+        }
+        if source.selector.is_some() && source.prometheus.is_some() {
+            return Err("--selector is for a cluster: a Prometheus does not have these labels");
         }
         if let Some(super::Command::Export(args)) = &self.command
             && args.shard.is_some()

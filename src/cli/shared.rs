@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::value::{Endpoint, bytes, duration, endpoint, place, subject, web_address};
+use super::value::{Endpoint, bytes, duration, endpoint, place, selector, subject, web_address};
 
 /// The deployment to inspect, and the sources of its data.
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -27,8 +27,18 @@ pub struct SourceArgs {
     #[arg(skip)]
     pub namespace: Option<String>,
     /// All deployments of the cluster, in every namespace that you may list
-    #[arg(help_heading = "Kubernetes", short = 'A', long, global = true, conflicts_with_all = ["namespace", "dgd"])]
+    #[arg(
+        help_heading = "Kubernetes",
+        short = 'A',
+        long,
+        global = true,
+        conflicts_with = "namespace"
+    )]
     pub all_namespaces: bool,
+    /// With several deployments: only those whose graph deployment has these labels, as kubectl selects, such as
+    /// `team=search,tier!=dev`
+    #[arg(help_heading = "Kubernetes", short = 'l', long, global = true, value_name = "LABELS", value_parser = selector)]
+    pub selector: Option<String>,
     /// Kubernetes context to use
     #[arg(help_heading = "Kubernetes", long, global = true, value_name = "NAME")]
     pub context: Option<String>,

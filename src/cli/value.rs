@@ -66,6 +66,15 @@ pub(super) fn endpoint(text: &str) -> Result<Endpoint, String> {
     if host.is_empty() { Err(none()) } else { Ok(Endpoint { host, port, path }) }
 }
 
+/// Reads a label selector. The API server knows the rest of its grammar.
+pub(super) fn selector(text: &str) -> Result<String, String> {
+    let known = |letter: char| letter.is_ascii_alphanumeric() || "-_./=!,() ".contains(letter);
+    if !text.trim().is_empty() && text.len() <= 1_000 && text.chars().all(known) {
+        return Ok(text.to_owned());
+    }
+    Err("not a label selector such as `team=search,tier!=dev`".to_owned())
+}
+
 /// Reads the address of a web server, with or without TLS, and the path that its API is below.
 pub(super) fn web_address(text: &str) -> Result<String, String> {
     let none =

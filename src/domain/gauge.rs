@@ -60,6 +60,28 @@ gauges! {
     Queued = Router, "requests waiting";
     /// Requests that a worker process has accepted and not yet answered.
     InFlight = Rank, "requests in flight";
+    /// Requests that an engine computes.
+    Running = Rank, "requests running";
+    /// Requests that wait in an engine.
+    Waiting = Rank, "requests waiting in the engine";
+    /// Workers that are registered with an indexer.
+    Registered = Router, "workers registered with an indexer";
+    /// Tokens generated.
+    OutputTokens = Router, "tokens generated";
+    /// Blocks that KVBM moved from the GPU to host memory.
+    DeviceToHost = Router, "blocks moved from device to host";
+    /// Blocks that KVBM moved from host memory to disk.
+    HostToDisk = Router, "blocks moved from host to disk";
+    /// Blocks that KVBM moved from the GPU to disk.
+    DeviceToDisk = Router, "blocks moved from device to disk";
+    /// Blocks that KVBM moved from the GPU to an object store.
+    DeviceToObject = Router, "blocks moved from device to object store";
+    /// Blocks that KVBM moved from host memory to the GPU.
+    HostToDevice = Router, "blocks moved from host to device";
+    /// Blocks that KVBM moved from disk to the GPU.
+    DiskToDevice = Router, "blocks moved from disk to device";
+    /// Blocks that KVBM moved from an object store to the GPU.
+    ObjectToDevice = Router, "blocks moved from object store to device";
     /// Sum of the shares of prompts that a router found cached.
     RouterHitSum = Router, "sum of the router's hit rates";
     /// Number of these shares.

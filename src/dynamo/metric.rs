@@ -32,6 +32,22 @@ pub const GAUGES: &[(&str, GaugeName)] = &[
     ("dynamo_component_router_kv_event_source_mismatch_workers", GaugeName::SourcelessWorkers),
     ("dynamo_frontend_router_kv_event_source_mismatch_workers", GaugeName::SourcelessWorkers),
     ("dynamo_component_inflight_requests", GaugeName::InFlight),
+    ("dynamo_frontend_output_tokens_total", GaugeName::OutputTokens),
+    // A standalone indexer's (dynamo-runtime 1.1.1, `metrics/prometheus_names.rs`, module `kvindexer`).
+    ("dynamo_kvindexer_workers", GaugeName::Registered),
+    ("vllm_num_requests_running", GaugeName::Running),
+    ("vllm_num_requests_waiting", GaugeName::Waiting),
+    ("sglang_num_running_reqs", GaugeName::Running),
+    ("sglang_num_queue_reqs", GaugeName::Waiting),
+    // Counters of KVBM, each behind a port of its own, 6880 unless told otherwise (dynamo-llm 1.1.1,
+    // `block_manager/metrics_kvbm.rs`); `d` is the GPU before the 2, and behind it the GPU or a disk.
+    ("kvbm_offload_blocks_d2h", GaugeName::DeviceToHost),
+    ("kvbm_offload_blocks_h2d", GaugeName::HostToDisk),
+    ("kvbm_offload_blocks_d2d", GaugeName::DeviceToDisk),
+    ("kvbm_offload_blocks_d2o", GaugeName::DeviceToObject),
+    ("kvbm_onboard_blocks_h2d", GaugeName::HostToDevice),
+    ("kvbm_onboard_blocks_d2d", GaugeName::DiskToDevice),
+    ("kvbm_onboard_blocks_o2d", GaugeName::ObjectToDevice),
 ];
 
 /// A metric that means something only together with another one of the same scrape.

@@ -19,10 +19,13 @@ use crate::metrics::RANK_HISTORY;
 use crate::mirror::{Mirror, Semantics};
 use crate::model::{
     CachedTokens, Channels, Claims, Cluster, Decisions, KnownMaps, Latencies, Loads,
-    MissingParents, Refused, RejectLog, Reuse, ReuseWindow, Router, Slots, Sources, Versions,
-    WorkerRecord, Workers,
+    MissingParents, Refused, RejectLog, Reuse, ReuseWindow, Router, Slots, Sources, Traffic,
+    Versions, WorkerRecord, Workers,
 };
 use crate::wire::Shape;
+
+/// Decisions that are kept where only verdicts and present figures are wanted.
+const BRIEF_DECISIONS: usize = 256;
 
 /// Everything that is known.
 pub(super) struct Knowledge {
@@ -45,18 +48,18 @@ impl Knowledge {
             explorer: Explorer::default(),
             warm_up: WarmUp::default(),
         };
-        let record = if options.brief {
-            Record { meters: Meters::new(RANK_HISTORY), journal: Journal::brief() }
-        } else {
-            Record::default()
-        };
+        let (mut record, mut routing) = (Record::default(), Routing::default());
+        if options.brief {
+            record = Record { meters: Meters::new(RANK_HISTORY), journal: Journal::brief() };
+            routing.decisions = Decisions::keeping(BRIEF_DECISIONS);
+        }
         Self {
             options,
             times: Times::default(),
             shown: Shown::default(),
             fleet: Fleet::default(),
             streams: Streams::default(),
-            routing: Routing::default(),
+            routing,
             index,
             record,
         }
@@ -168,6 +171,8 @@ pub(super) struct Routing {
     pub(super) decisions: Decisions,
     pub(super) prefixes: Prefixes,
     pub(super) missing_parents: MissingParents,
+    /// Tokens and blocks that pods counted.
+    pub(super) traffic: Traffic,
 }
 
 /// The copy of the routers' index.

@@ -527,6 +527,7 @@ impl Learner<'_> {
             }
         }
         for (pod, name, value) in sums {
+            self.known.routing.traffic.take(pod, name, value);
             let grown = self.known.routing.router.gauge(pod, name, value);
             self.router_counts(at).sum(&grown);
         }

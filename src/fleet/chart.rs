@@ -84,6 +84,8 @@ pub fn chart(rights: impl Fn(&str) -> String) -> Vec<ChartFile> {
     let plan = Plan {
         namespace: "{{ .Release.Namespace }}".to_owned(),
         dgd: Some("{{ .Values.dgd }}".to_owned()),
+        everywhere: false,
+        selector: None,
         image: "{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}"
             .to_owned(),
         level: "{{ .Values.metricsLevel }}".to_owned(),

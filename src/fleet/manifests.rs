@@ -16,10 +16,14 @@ pub enum Monitor {
 /// The objects to deploy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// The namespace that is watched, in which the exporter runs as well.
+    /// The namespace that is watched, unless all of them are, in which the exporter runs as well.
     pub namespace: String,
     /// The graph deployment that is watched; all of the namespace when none.
     pub dgd: Option<String>,
+    /// True to watch every namespace of the cluster.
+    pub everywhere: bool,
+    /// The labels of the graph deployments that are watched; all of them when none.
+    pub selector: Option<String>,
     /// The container image.
     pub image: String,
     /// The level of the metrics.
@@ -66,11 +70,16 @@ impl Plan {
         let mut arguments = vec![
             "export".to_owned(),
             format!("--listen=:{PORT}"),
-            format!("--namespace={}", self.namespace),
+            if self.everywhere {
+                "--all-namespaces".to_owned()
+            } else {
+                format!("--namespace={}", self.namespace)
+            },
             format!("--metrics-level={}", self.level),
             format!("--max-memory={}", MEMORY),
         ];
         arguments.extend(self.dgd.as_ref().map(|name| format!("--dgd={name}")));
+        arguments.extend(self.selector.as_ref().map(|labels| format!("--selector={labels}")));
         arguments
     }
 }

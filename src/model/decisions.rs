@@ -116,16 +116,35 @@ impl Overlaps {
 }
 
 /// The last decisions, oldest first.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Decisions {
     last: VecDeque<DecisionRecord>,
     pending: Vec<FormulaTerm>,
     /// Events that came before the line that they are about.
     early: VecDeque<(HitRate, Timestamp)>,
     next: u64,
+    /// Most decisions that are kept.
+    limit: usize,
+}
+
+impl Default for Decisions {
+    fn default() -> Self {
+        Self::keeping(DECISION_LIMIT)
+    }
 }
 
 impl Decisions {
+    /// Returns no decisions yet, and keeps the last `limit` of those that come.
+    pub fn keeping(limit: usize) -> Self {
+        Self {
+            last: VecDeque::new(),
+            pending: Vec::new(),
+            early: VecDeque::new(),
+            next: 0,
+            limit: limit.max(1),
+        }
+    }
+
     /// Keeps a term until its decision is made.
     pub fn term(&mut self, term: FormulaTerm) {
         if self.pending.len() >= TERM_LIMIT {
@@ -157,7 +176,7 @@ impl Decisions {
             }
             !ours(term)
         });
-        if self.last.len() >= DECISION_LIMIT {
+        if self.last.len() >= self.limit {
             self.last.pop_front();
         }
         let mut record = DecisionRecord {

@@ -94,6 +94,7 @@ struct Scraped {
     ttft_sum: [f64; 2],
     ttft_count: [f64; 2],
     queued: Option<f64>,
+    registered: Option<f64>,
     hits: [f64; 2],
     prompts: [f64; 2],
     answers: [f64; 2],
@@ -153,6 +154,7 @@ impl Router {
             GaugeName::TtftSum => scraped.ttft_sum = [scraped.ttft_sum[1], value],
             GaugeName::TtftCount => scraped.ttft_count = [scraped.ttft_count[1], value],
             GaugeName::Queued => scraped.queued = Some(value),
+            GaugeName::Registered => scraped.registered = Some(value),
             GaugeName::RouterHitSum => scraped.hits[0] = value,
             GaugeName::RouterHitCount => scraped.hits[1] = value,
             GaugeName::InputTokenSum => scraped.prompts[0] = value,
@@ -238,6 +240,11 @@ impl Router {
     /// Returns the requests that wait in all frontends.
     pub fn queued(&self) -> Option<f64> {
         self.scrapes.values().filter_map(|scraped| scraped.queued).reduce(|a, b| a + b)
+    }
+
+    /// Returns the workers that are registered with the indexer that has the fewest.
+    pub fn registered(&self) -> Option<f64> {
+        self.scrapes.values().filter_map(|scraped| scraped.registered).reduce(f64::min)
     }
 
     /// Returns when routers' logs last told of what their tally counts.

@@ -126,6 +126,10 @@ pub struct ScrapedRoom {
     pub tokens: Option<Measured<u64>>,
     /// Tokens in use.
     pub used_tokens: Option<Measured<u64>>,
+    /// Requests that it computes.
+    pub running: Option<Measured<u64>>,
+    /// Requests that wait in it.
+    pub waiting: Option<Measured<u64>>,
 }
 
 impl RankRecord {
@@ -454,6 +458,8 @@ impl Workers {
             expire(&mut record.utilization, now, age);
             expire(&mut record.hit_rate, now, age);
             expire(&mut record.scraped.used_tokens, now, age);
+            expire(&mut record.scraped.running, now, age);
+            expire(&mut record.scraped.waiting, now, age);
             if record.load.as_ref().is_some_and(|load| load.value.scraped) {
                 expire(&mut record.load, now, age);
             }

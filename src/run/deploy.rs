@@ -29,10 +29,16 @@ fn runbooks(args: &DeployArgs, namespace: &str) -> String {
 
 fn manifests(args: &DeployArgs, source: &SourceArgs) -> Result<String, RunError> {
     let namespace = rbac::namespace(source)?;
-    let parts = RbacParts { secret: args.secret.clone(), ..RbacParts::default() };
+    let parts = RbacParts {
+        secret: args.secret.clone(),
+        everywhere: source.all_namespaces,
+        ..RbacParts::default()
+    };
     let rights = role(&namespace, &parts);
     let plan = Plan {
         dgd: source.dgd.clone(),
+        everywhere: source.all_namespaces,
+        selector: source.selector.clone(),
         image: args.image.clone().unwrap_or_else(|| format!("kvtop:{}", env!("CARGO_PKG_VERSION"))),
         level: args.metrics_level.name().to_owned(),
         monitor: match args.monitor {

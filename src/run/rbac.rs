@@ -23,6 +23,7 @@ pub(super) fn rbac(args: &RbacArgs, source: &SourceArgs) -> Result<Exit, RunErro
         port_forward: args.port_forward,
         nats_namespace: args.nats_namespace.clone(),
         secret: args.secret.clone(),
+        everywhere: source.all_namespaces,
     };
     let namespace = namespace(source)?;
     print(&rbac::role(&namespace, &parts))?;

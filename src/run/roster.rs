@@ -36,19 +36,25 @@ pub(super) fn common(args: &SourceArgs) -> SourceArgs {
 impl Roster {
     /// Lists the deployments that the names in `args` mean; all of the cluster when there is none.
     pub(super) async fn read(client: &KubeClient, args: &SourceArgs) -> Result<Self, RunError> {
-        if args.namespaces.is_empty() { Self::all(client).await } else { named(client, args).await }
+        let selector = args.selector.as_deref();
+        if args.namespaces.is_empty() {
+            Self::all(client, selector).await
+        } else {
+            named(client, args).await
+        }
     }
 
-    async fn all(client: &KubeClient) -> Result<Self, RunError> {
+    async fn all(client: &KubeClient, selector: Option<&str>) -> Result<Self, RunError> {
         let mut roster = Self::default();
-        let (graphs, pods) = match client.graph_deployments(Within::Cluster).await {
+        let listed = client.graph_deployments_with(selector, Within::Cluster).await;
+        let (graphs, pods) = match listed {
             Ok(bodies) => {
-                let pods = roster.lone_pods(client, Within::Cluster).await;
+                let pods = roster.lone_pods(client, selector, Within::Cluster).await;
                 (graphs(bodies), pods)
             }
             Err(Refusal::Forbidden(_)) => {
                 let names = roster.namespaces(client).await;
-                roster.each_of(client, &names).await
+                roster.each_of(client, selector, &names).await
             }
             Err(why) => return Err(RunError::Roster(Box::new(why))),
         };
@@ -73,9 +79,17 @@ impl Roster {
         names.into_iter().collect()
     }
 
-    async fn each_of(&mut self, client: &KubeClient, names: &[String]) -> (Vec<Graph>, Vec<Pod>) {
-        let looks: Vec<_> =
-            names.iter().map(|name| look_into(client.clone(), name.clone())).collect();
+    async fn each_of(
+        &mut self,
+        client: &KubeClient,
+        selector: Option<&str>,
+        names: &[String],
+    ) -> (Vec<Graph>, Vec<Pod>) {
+        let selector = selector.map(str::to_owned);
+        let looks: Vec<_> = names
+            .iter()
+            .map(|name| look_into(client.clone(), selector.clone(), name.clone()))
+            .collect();
         let parts: Vec<_> = futures_util::stream::iter(looks).buffered(AT_ONCE).collect().await;
         let (mut graphs, mut pods) = (Vec::new(), Vec::new());
         for (found, lone, unlisted) in parts {
@@ -87,9 +101,13 @@ impl Roster {
     }
 
     /// Returns pods of deployments without the operator.
-    async fn lone_pods(&mut self, client: &KubeClient, within: Within<'_>) -> Vec<Pod> {
-        let [has, lacks] = LONE_PODS;
-        match client.pods_labelled(has, lacks, within).await {
+    async fn lone_pods(
+        &mut self,
+        client: &KubeClient,
+        selector: Option<&str>,
+        within: Within<'_>,
+    ) -> Vec<Pod> {
+        match client.pods_labelled(LONE_PODS, selector, within).await {
             Ok(bodies) => bodies.into_iter().filter_map(place::pod).collect(),
             Err(refusal) => {
                 let part = match within {
@@ -104,17 +122,21 @@ impl Roster {
 }
 
 /// Returns the graph deployments of a namespace, its pods without one, and what could not be listed of it.
-async fn look_into(client: KubeClient, name: String) -> (Vec<Graph>, Vec<Pod>, Vec<String>) {
-    let within = Within::Namespace(&name);
+async fn look_into(
+    client: KubeClient,
+    selector: Option<String>,
+    name: String,
+) -> (Vec<Graph>, Vec<Pod>, Vec<String>) {
+    let (selector, within) = (selector.as_deref(), Within::Namespace(&name));
     let mut part = Roster::default();
-    let found = match client.graph_deployments(within).await {
+    let found = match client.graph_deployments_with(selector, within).await {
         Ok(bodies) => graphs(bodies),
         Err(refusal) => {
             part.unlisted.push(format!("namespace {name} ({refusal})"));
             Vec::new()
         }
     };
-    let pods = part.lone_pods(&client, within).await;
+    let pods = part.lone_pods(&client, selector, within).await;
     (found, pods, part.unlisted)
 }
 
@@ -137,9 +159,10 @@ async fn named(client: &KubeClient, args: &SourceArgs) -> Result<Roster, RunErro
             roster.places.push(Place { namespace: Arc::clone(namespace), dgd, dynamo_namespace });
             continue;
         }
-        let (graphs, pods) = roster.each_of(client, &[namespace.to_string()]).await;
+        let selector = args.selector.as_deref();
+        let (graphs, pods) = roster.each_of(client, selector, &[namespace.to_string()]).await;
         let mut found = attach::deployments(&graphs, &pods);
-        if found.is_empty() {
+        if found.is_empty() && selector.is_none() {
             // It was named, so it is shown even while there is nothing in it.
             let namespace = Arc::clone(namespace);
             found.push(Place { namespace, dgd: None, dynamo_namespace: None });

@@ -21,6 +21,19 @@ pub struct LiveRequests {
     pub remove_warnings: Option<u64>,
 }
 
+/// Tokens and blocks that pods counted while kvtop was watching; none of what nobody counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Tokens of prompts.
+    pub prompt_tokens: Option<u64>,
+    /// Tokens generated.
+    pub output_tokens: Option<u64>,
+    /// Blocks that KVBM moved: from where, to where, and how many.
+    pub moved: Vec<(&'static str, &'static str, u64)>,
+    /// Workers that are registered with a standalone indexer, the fewest of all indexers.
+    pub registered: Option<u64>,
+}
+
 /// Data from the routers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RouterSummary {
@@ -40,6 +53,8 @@ pub struct RouterSummary {
     pub overlap_zero: u64,
     /// Requests and warnings of routers while kvtop was watching.
     pub live: LiveRequests,
+    /// Tokens, blocks between tiers, and registered workers.
+    pub counted: Counted,
     /// Mean logit of the last minute's decisions.
     pub mean_logit: Option<f64>,
     /// Tree size of the last decision.

@@ -111,6 +111,15 @@ pub struct Belongs {
     pub model: Option<String>,
 }
 
+/// Requests in an engine, by its own metrics; none where it does not report them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InEngine {
+    /// Those that it computes.
+    pub running: Option<u64>,
+    /// Those that wait.
+    pub waiting: Option<u64>,
+}
+
 /// One rank of one worker.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkerRow {
@@ -171,6 +180,8 @@ pub struct WorkerRow {
     pub mean_overlap: Option<f64>,
     /// Requests that its worker runs or holds in its queue.
     pub in_flight: Option<u64>,
+    /// Requests in its engine.
+    pub in_engine: InEngine,
     /// Time of its last KV event.
     pub last_event: Option<Timestamp>,
     /// Its publisher's number of that event.

@@ -214,6 +214,32 @@ mod tests {
     }
 
     #[test]
+    fn requests_of_engines_and_blocks_between_tiers_are_read_under_every_name() {
+        let text = "vllm:num_requests_running{engine=\"0\"} 3\n\
+                    vllm:num_requests_waiting{engine=\"0\"} 0\n\
+                    sglang:num_running_reqs 5\n\
+                    sglang:num_queue_reqs 2\n\
+                    kvbm_offload_blocks_d2h 40\n\
+                    kvbm_onboard_blocks_o2d 7\n\
+                    dynamo_frontend_output_tokens_total{model=\"m\"} 900\n\
+                    dynamo_kvindexer_workers 4\n";
+
+        let read: Vec<_> = gauges(text).into_iter().map(|(name, _, value)| (name, value)).collect();
+
+        let expected = [
+            (GaugeName::Running, 3.0),
+            (GaugeName::Waiting, 0.0),
+            (GaugeName::Running, 5.0),
+            (GaugeName::Waiting, 2.0),
+            (GaugeName::DeviceToHost, 40.0),
+            (GaugeName::ObjectToDevice, 7.0),
+            (GaugeName::OutputTokens, 900.0),
+            (GaugeName::Registered, 4.0),
+        ];
+        assert_eq!(read, expected);
+    }
+
+    #[test]
     fn the_engines_of_one_vllm_worker_are_its_ranks() {
         let text = "vllm:kv_cache_usage_perc{engine=\"0\"} 0.1\n\
                     vllm:kv_cache_usage_perc{engine=\"1\"} 0.9\n\

@@ -5,8 +5,8 @@ use std::time::Duration;
 use kvtop::domain::{Provenance, SourceName, SourceState, Timestamp, WorkerRank};
 use kvtop::snapshot::{
     BlockSizes, Counters, DemoState, Deployment, EventKind, EventRow, Feed, Felt, Gravity,
-    Knowledge, Latency, Limits, Playback, RateSet, Rates, RouterLoad, RouterSummary, Series,
-    SeriesSet, Snapshot, SourceRow, Sourced, Totals, TreeSummary, WorkerRow,
+    InEngine, Knowledge, Latency, Limits, Playback, RateSet, Rates, RouterLoad, RouterSummary,
+    Series, SeriesSet, Snapshot, SourceRow, Sourced, Totals, TreeSummary, WorkerRow,
 };
 
 /// 14:39:02.114 UTC of some day.
@@ -48,6 +48,7 @@ pub(crate) fn worker(number: u64, pod: &str) -> WorkerRow {
         routed: 206,
         routed_per_second: 0.55,
         mean_overlap: Some(58.3),
+        in_engine: InEngine::default(),
         in_flight: Some(24 + number),
         last_event: Some(NOW.before(Duration::from_millis(400))),
         last_event_id: Some(11_041),

@@ -29,6 +29,8 @@ impl Learner<'_> {
             GaugeName::ConfiguredBlocks => &mut record.scraped.configured,
             GaugeName::TotalTokens => &mut record.scraped.tokens,
             GaugeName::UsedTokens => &mut record.scraped.used_tokens,
+            GaugeName::Running => &mut record.scraped.running,
+            GaugeName::Waiting => &mut record.scraped.waiting,
             name => {
                 let share = if name == GaugeName::KvUtilization {
                     &mut record.utilization
@@ -43,7 +45,8 @@ impl Learner<'_> {
             }
         };
         // No engine has room for nothing: it has not counted yet.
-        let unknown = gauge.value < 1.0 && gauge.name != GaugeName::UsedTokens;
+        let of_use = [GaugeName::UsedTokens, GaugeName::Running, GaugeName::Waiting];
+        let unknown = gauge.value < 1.0 && !of_use.contains(&gauge.name);
         *place = (!unknown).then(|| Measured { value: whole(gauge.value), source, at });
     }
 }

@@ -10,8 +10,8 @@ use crate::engine::meters::Meters;
 use crate::engine::{Knowledge, MINUTE};
 use crate::model::{DecisionRecord, Decisions, Latencies, OverlapBy, PodWarnings, RankRecord};
 use crate::snapshot::{
-    DecisionRow, Felt, Latency, LiveRequests, RouterSummary, RoutingDetail, Series, ShareRow,
-    TermRow, ViewQuery,
+    Counted, DecisionRow, Felt, Latency, LiveRequests, RouterSummary, RoutingDetail, Series,
+    ShareRow, TermRow, ViewQuery,
 };
 
 pub(super) fn summary(known: &Knowledge, at: Timestamp) -> RouterSummary {
@@ -45,6 +45,7 @@ pub(super) fn summary(known: &Knowledge, at: Timestamp) -> RouterSummary {
             parent_warnings: sum(|warnings| warnings.live_parent),
             remove_warnings: sum(|warnings| warnings.live_remove),
         },
+        counted: counted(known),
         mean_logit: mean_logit(&known.routing.decisions, at),
         last_tree_size: router.last_tree_size,
         overlap_weight: router.weight,
@@ -62,6 +63,17 @@ pub(super) fn summary(known: &Knowledge, at: Timestamp) -> RouterSummary {
         ttft: latency(LatencyName::FirstToken),
         itl: latency(LatencyName::InterToken),
         duration: latency(LatencyName::Request),
+    }
+}
+
+/// Returns what pods counted.
+fn counted(known: &Knowledge) -> Counted {
+    let traffic = &known.routing.traffic;
+    Counted {
+        prompt_tokens: traffic.prompt_tokens().map(whole),
+        output_tokens: traffic.output_tokens().map(whole),
+        moved: traffic.moved().map(|(from, to, count)| (from, to, whole(count))).collect(),
+        registered: known.routing.router.registered().map(whole),
     }
 }
 

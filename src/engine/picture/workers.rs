@@ -13,9 +13,10 @@ use crate::engine::meters::RankNow;
 use crate::engine::{Fleet, MINUTE};
 use crate::metrics::{RANK_WINDOW, Window};
 use crate::mirror::Mirror;
-use crate::model::{RankRecord, StoredClaim, WorkerRecord};
+use crate::model::{Measured, RankRecord, ScrapedRoom, StoredClaim, WorkerRecord};
 use crate::snapshot::{
-    Belongs, BlockSizes, Knowledge as Past, RateSet, RouterLoad, Series, Sourced, Totals, WorkerRow,
+    Belongs, BlockSizes, InEngine, Knowledge as Past, RateSet, RouterLoad, Series, Sourced, Totals,
+    WorkerRow,
 };
 
 /// The time over which a change of the blocks held is measured.
@@ -92,6 +93,7 @@ fn row(
         routed_per_second: routed_per_second(known, index, at),
         mean_overlap: (overlap.known > 0).then(|| overlap.blocks / overlap.known as f64),
         in_flight: known.fleet.loads.in_flight(record.rank, at).map(|load| super::whole(load.now)),
+        in_engine: in_engine(&record.scraped),
         last_event: record.last_event,
         last_event_id: record.last_event_id,
         missing: record.ledger.missing,
@@ -110,6 +112,12 @@ fn row(
         orphan_share: meter.and_then(|meter| meter.orphan_share(at)),
         stored_lately: stored_lately(known, index, at),
     }
+}
+
+/// Returns the requests in an engine.
+fn in_engine(scraped: &ScrapedRoom) -> InEngine {
+    let value = |known: &Option<Measured<u64>>| known.as_ref().map(|known| known.value);
+    InEngine { running: value(&scraped.running), waiting: value(&scraped.waiting) }
 }
 
 /// Returns what a worker belongs to, by its pod where that is known.

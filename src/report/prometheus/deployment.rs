@@ -267,6 +267,28 @@ const EVENTS: [Event; 8] = [
     event("kvtop_cleared_total", "cleared", "Cleared events", |it| it.cleared, Needs::Events),
 ];
 
+/// Adds tokens, blocks between tiers and registered workers, as far as something counts them.
+fn put_traffic(page: &mut Page, snapshot: &Snapshot, labels: &Labels) {
+    let counted = &snapshot.router.counted;
+    let tokens = counter("kvtop_tokens_total", "Tokens that frontends counted, by kind");
+    for (kind, count) in [("prompt", counted.prompt_tokens), ("output", counted.output_tokens)] {
+        if let Some(count) = count {
+            page.put(&tokens, &labels.with("kind", kind), count);
+        }
+    }
+    let moved = counter("kvtop_tier_blocks_total", "Blocks that KVBM moved between tiers");
+    for (from, to, count) in &counted.moved {
+        page.put(&moved, &labels.with("from", *from).with("to", *to), *count);
+    }
+    if let Some(registered) = counted.registered {
+        let workers = gauge(
+            "kvtop_indexer_workers",
+            "Workers registered with the indexer that has the fewest",
+        );
+        page.put(&workers, labels, registered);
+    }
+}
+
 /// Adds counters of what happened while kvtop watched, and what history held as gauges.
 pub(super) fn put_counters(page: &mut Page, snapshot: &Snapshot, labels: &Labels) {
     let mut live = Counters::default();
@@ -277,6 +299,7 @@ pub(super) fn put_counters(page: &mut Page, snapshot: &Snapshot, labels: &Labels
         page.put(&event.stated, labels, (event.value)(&live));
     }
     put_history(page, snapshot, labels);
+    put_traffic(page, snapshot, labels);
     let requests = &snapshot.router.live;
     let rows = [
         ("kvtop_requests_routed_total", "Requests routed", requests.routed, Needs::Requests),

@@ -64,7 +64,7 @@ const fn worker(name: &'static str, help: &'static str, kind: Kind) -> Stated {
 }
 
 /// Each metric of a worker: name, meaning, kind, how ranks add up, value.
-const WORKER: [(&str, &str, Kind, Fold, Value); 15] = [
+const WORKER: [(&str, &str, Kind, Fold, Value); 17] = [
     (
         "kvtop_worker_accepted_blocks",
         "Blocks as a router counts them",
@@ -137,6 +137,20 @@ const WORKER: [(&str, &str, Kind, Fold, Value); 15] = [
         Kind::Gauge,
         Fold::Sum,
         |row, _| row.in_flight.map(|count| count as f64),
+    ),
+    (
+        "kvtop_worker_requests_running",
+        "Requests that the engine computes",
+        Kind::Gauge,
+        Fold::Sum,
+        |row, _| row.in_engine.running.map(|count| count as f64),
+    ),
+    (
+        "kvtop_worker_requests_waiting",
+        "Requests that wait in the engine",
+        Kind::Gauge,
+        Fold::Sum,
+        |row, _| row.in_engine.waiting.map(|count| count as f64),
     ),
     (
         "kvtop_worker_kv_utilization_ratio",

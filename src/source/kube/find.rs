@@ -54,9 +54,19 @@ impl KubeClient {
 
     /// Returns the graph deployments, each as its JSON; none where their kind is not installed.
     pub async fn graph_deployments(&self, within: Within<'_>) -> Result<Vec<Bytes>, Refusal> {
+        self.graph_deployments_with(None, within).await
+    }
+
+    /// Returns those that the labels of `selector` choose, as kubectl writes them.
+    pub async fn graph_deployments_with(
+        &self,
+        selector: Option<&str>,
+        within: Within<'_>,
+    ) -> Result<Vec<Bytes>, Refusal> {
         let versions = GRAPHS.versions(self).await?;
         let Some(version) = versions.first() else { return Ok(Vec::new()) };
-        self.all_of(&GRAPHS, version, within, "").await
+        let selector = selector.map(|labels| format!("labelSelector={}&", encode(labels)));
+        self.all_of(&GRAPHS, version, within, &selector.unwrap_or_default()).await
     }
 
     /// Returns the pods whose `label` is `value`, each as its JSON.
@@ -70,14 +80,16 @@ impl KubeClient {
         self.all_of(&PODS, "v1", within, &selector).await
     }
 
-    /// Returns the pods that have the label `has` and lack the label `lacks`, each as its JSON.
+    /// Returns the pods that have the label `has` and lack the label `lacks`, of those that the labels of `selector`
+    /// choose, each as its JSON.
     pub async fn pods_labelled(
         &self,
-        has: &str,
-        lacks: &str,
+        [has, lacks]: [&str; 2],
+        selector: Option<&str>,
         within: Within<'_>,
     ) -> Result<Vec<Bytes>, Refusal> {
-        let selector = format!("labelSelector={}%2C%21{}&", encode(has), encode(lacks));
+        let more = selector.map_or(String::new(), |labels| format!(",{labels}"));
+        let selector = format!("labelSelector={}&", encode(&format!("{has},!{lacks}{more}")));
         self.all_of(&PODS, "v1", within, &selector).await
     }
 

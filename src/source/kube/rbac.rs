@@ -12,7 +12,16 @@ pub struct RbacParts {
     pub nats_namespace: Option<String>,
     /// Also the right to read this one Secret, for the credentials of NATS.
     pub secret: Option<String>,
+    /// Rights in the whole cluster, for `--all-namespaces`.
+    pub everywhere: bool,
 }
+
+/// The right to list namespaces, where graph deployments of the whole cluster are listed.
+const NAMESPACES: &str = r#"
+- apiGroups: [""]
+  resources: [namespaces]
+  verbs: [get, list]
+"#;
 
 /// Everything that is needed to look: nothing here changes anything.
 const LOOK: &str = r#"
@@ -52,24 +61,30 @@ const PLATFORM: &str = "dynamo-system";
 
 /// Returns Roles and `RoleBinding`s with the least that kvtop needs in `namespace`, as YAML.
 pub fn role(namespace: &str, parts: &RbacParts) -> String {
-    let mut text = format!(
-        "# kvtop rbac: everything kvtop reads in namespace {namespace}. It changes nothing.\n\
+    let mut text = if parts.everywhere {
+        "# kvtop rbac: everything kvtop reads in the whole cluster. It changes nothing.\n"
+            .to_owned()
+    } else {
+        format!(
+            "# kvtop rbac: everything kvtop reads in namespace {namespace}. It changes nothing.\n\
          # Optional, and not here, since these are rights in the whole cluster: get and list on namespaces\n\
          # and list on dynamographdeployments.nvidia.com, with which `-n` takes the name of a deployment\n\
          # in any namespace, and key `n` lists namespaces. Without them `-n` takes the name of a\n\
          # namespace, and that of a deployment in the namespaces that the kubeconfig names.\n"
-    );
+        )
+    };
     let subject = if let Some(user) = &parts.user {
         let lines = format!("- kind: User\n  name: {}\n  apiGroup: {GROUP}\n", quote(user));
-        Bound { lines, suffix: format!("-{}", suffix(user)) }
+        Bound { lines, suffix: format!("-{}", suffix(user)), everywhere: parts.everywhere }
     } else {
         text.push_str(&object("v1", "ServiceAccount", "kvtop", namespace));
         text.push_str("---\n");
         let place = quote(namespace);
         let lines = format!("- kind: ServiceAccount\n  name: kvtop\n  namespace: {place}\n");
-        Bound { lines, suffix: String::new() }
+        Bound { lines, suffix: String::new(), everywhere: parts.everywhere }
     };
-    let mut roles = vec![("kvtop", "", LOOK.to_owned())];
+    let namespaces = if parts.everywhere { NAMESPACES.trim_start() } else { "" };
+    let mut roles = vec![("kvtop", "", format!("{LOOK}{namespaces}"))];
     if parts.port_forward {
         let why = "# Opt-in: reach NATS and metrics through the API server from outside.\n";
         roles.push(("kvtop-port-forward", why, FORWARD.to_owned()));
@@ -88,7 +103,7 @@ pub fn role(namespace: &str, parts: &RbacParts) -> String {
         text.push_str(why);
         text.push_str(&bound(name, namespace, rules, &subject));
     }
-    if parts.port_forward {
+    if parts.port_forward && !parts.everywhere {
         text.push_str(&of_nats(namespace, parts.nats_namespace.as_deref(), &subject));
     }
     text
@@ -122,6 +137,7 @@ fn of_nats(home: &str, named: Option<&str>, subject: &Bound) -> String {
 struct Bound {
     lines: String,
     suffix: String,
+    everywhere: bool,
 }
 
 /// Longest part of a user's name in the name of a binding.
@@ -140,13 +156,23 @@ fn suffix(user: &str) -> String {
 
 /// Returns a Role with its binding.
 fn bound(name: &str, namespace: &str, rules: &str, subject: &Bound) -> String {
-    let head = object(RBAC, "Role", name, namespace);
-    let Bound { lines: subject, suffix } = subject;
-    let binding = object(RBAC, "RoleBinding", &format!("{name}{suffix}"), namespace);
+    let Bound { lines: subject, suffix, everywhere } = subject;
+    let own = format!("{name}{suffix}");
+    let (kind, head, binding) = if *everywhere {
+        let head = object_everywhere("ClusterRole", name);
+        ("ClusterRole", head, object_everywhere("ClusterRoleBinding", &own))
+    } else {
+        let head = object(RBAC, "Role", name, namespace);
+        ("Role", head, object(RBAC, "RoleBinding", &own, namespace))
+    };
     format!(
-        "{head}rules:{rules}---\n{binding}roleRef:\n  apiGroup: {GROUP}\n  kind: Role\n  \
+        "{head}rules:{rules}---\n{binding}roleRef:\n  apiGroup: {GROUP}\n  kind: {kind}\n  \
          name: {name}\nsubjects:\n{subject}"
     )
+}
+
+fn object_everywhere(kind: &str, name: &str) -> String {
+    format!("apiVersion: {RBAC}\nkind: {kind}\nmetadata:\n  name: {name}\n")
 }
 
 const GROUP: &str = "rbac.authorization.k8s.io";
@@ -193,6 +219,19 @@ mod tests {
         assert!(!text.contains("ClusterRole"), "{text}");
         // Nothing is asked of these.
         assert!(!text.contains("dynamocomponentdeployments"), "{text}");
+    }
+
+    #[test]
+    fn rights_in_the_whole_cluster_are_of_the_cluster_and_change_nothing() {
+        let parts = RbacParts { everywhere: true, port_forward: true, ..RbacParts::default() };
+
+        let text = role("monitoring", &parts);
+
+        assert_eq!(text.matches("kind: ClusterRoleBinding").count(), 2, "{text}");
+        assert!(!text.contains("kind: Role\n") && !text.contains("kind: RoleBinding"), "{text}");
+        assert!(text.contains("resources: [namespaces]\n  verbs: [get, list]"), "{text}");
+        assert_eq!(text.matches("namespace: monitoring").count(), 3, "{text}");
+        assert_eq!(text.matches("create").count(), 1, "{text}");
     }
 
     #[test]

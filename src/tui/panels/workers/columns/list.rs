@@ -201,6 +201,26 @@ columns! {
     .sorted_by(|entry| entry.row.in_flight.and_then(number))
     .total(|pen| pen.sum(|row| row.in_flight));
 
+    /// Requests that the engine computes.
+    Running = Spec::new("RUN", "requests that the engine computes", |pen, entry| {
+        pen.count(entry.row.in_engine.running)
+    })
+    .wide(4, 6)
+    .measured()
+    .when(|snapshot| snapshot.workers.iter().any(|row| row.in_engine.running.is_some()))
+    .sorted_by(|entry| entry.row.in_engine.running.and_then(number))
+    .total(|pen| pen.sum(|row| row.in_engine.running));
+
+    /// Requests that wait in the engine.
+    Waiting = Spec::new("WAIT", "requests that wait in the engine", |pen, entry| {
+        pen.count(entry.row.in_engine.waiting)
+    })
+    .wide(4, 6)
+    .measured()
+    .when(|snapshot| snapshot.workers.iter().any(|row| row.in_engine.waiting.is_some()))
+    .sorted_by(|entry| entry.row.in_engine.waiting.and_then(number))
+    .total(|pen| pen.sum(|row| row.in_engine.waiting));
+
     /// Requests routed per second.
     Routed = Spec::new("ROUTED/s", "requests routed to it per second, over 1 min", |_, entry| {
         plain(text::short(entry.row.routed_per_second))
