@@ -633,3 +633,17 @@ fn nesting_without_end_is_refused_with_its_line_on_a_stack_of_one_mebibyte() {
         }
     }
 }
+
+/// A variable would change nothing beside a flag that denies the same.
+#[test]
+fn a_flag_that_denies_replica_sync_is_replaced() {
+    let text = "Frontend:\n  componentType: frontend\n  replicas: 2\n  extraPodSpec:\n    mainContainer:\n      image: \
+                a/vllm-runtime:1.6.1\n      args: [python3, -m, dynamo.frontend, --router-mode, kv, \
+                --no-router-replica-sync]\n";
+
+    let denied = linted(text);
+
+    let flaw = denied.flaws.iter().find(|flaw| flaw.id == "KVT013").unwrap();
+    let [edit] = flaw.edits.as_slice() else { panic!("{flaw:?}") };
+    assert!(edit.yaml.contains("kv, --router-replica-sync]"), "{}", edit.yaml);
+}

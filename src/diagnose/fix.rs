@@ -82,7 +82,7 @@ pub enum Change {
         on: Part,
         /// The setting: two names separated by a dot.
         path: &'static str,
-        /// The value, a number.
+        /// The value, a number or a switch.
         value: String,
     },
     /// Restarts pods one at a time.
@@ -96,6 +96,11 @@ impl Change {
     /// Returns the change that sets the engines' block size.
     pub fn engine_size(on: Part, tokens: u32) -> Self {
         Self::Engine { on, path: plan::ENGINE_SIZE, value: tokens.to_string() }
+    }
+
+    /// Returns the change that makes the engines reuse prefixes.
+    pub fn engine_reuse(on: Part) -> Self {
+        Self::Engine { on, path: plan::ENGINE_REUSE, value: "true".to_owned() }
     }
 }
 

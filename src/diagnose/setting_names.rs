@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::evidence::{Evidence, Setting};
+use super::evidence::{Evidence, OfWorker, Setting};
 use super::fix::{Change, Part};
 use crate::domain::{Backend, Release};
 use crate::dynamo::settings::{self, Knob};
@@ -158,6 +158,19 @@ impl Evidence {
             }
         }
         (!names.is_empty()).then_some(Part::These(names))
+    }
+
+    /// Returns the components of the workers that these settings are of; none if one of them is unknown.
+    pub(super) fn part_of(&self, settings: &[&OfWorker<bool>]) -> Option<Part> {
+        let pod = |of: &&OfWorker<bool>| match of.worker {
+            Some(worker) => {
+                let mut ranks = self.ranks.iter();
+                ranks.find(|rank| rank.rank.worker == worker).and_then(|rank| rank.pod.clone())
+            }
+            None => Some(Arc::clone(&of.who)),
+        };
+        let pods: Vec<Option<Arc<str>>> = settings.iter().map(pod).collect();
+        self.components(pods.iter().map(Option::as_ref))
     }
 
     /// Returns the engine's name for the limit of concurrent sequences.

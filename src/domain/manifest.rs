@@ -46,4 +46,6 @@ pub struct ManifestPart {
     /// Lists of words that its process is started with, the one for new ones last; empty when a shell
     /// takes them apart.
     pub words: Vec<ManifestList>,
+    /// Flags that a shell's script names. A fix cannot change them: a script is no list of words.
+    pub scripted: Vec<Arc<str>>,
 }

@@ -70,12 +70,15 @@ pub fn history(knob: &Knob) -> Vec<(Release, &'static str)> {
 /// Flags that fixes set or take away, and whose values in manifests are therefore compared.
 pub const CHANGED_BY_FIXES: &[&str] = &[
     flag::BLOCK_SIZE,
+    flag::DISABLE_RADIX_CACHE,
     flag::KV_BLOCK_SIZE,
     flag::KV_CACHE_BLOCK_SIZE,
     flag::KV_EVENTS_CONFIG,
     flag::KV_OVERLAP_SCORE_WEIGHT,
+    flag::NO_ENABLE_PREFIX_CACHING,
     flag::NO_KV_EVENTS,
     flag::NO_ROUTER_KV_EVENTS,
+    flag::NO_ROUTER_REPLICA_SYNC,
     flag::OVERRIDE_ENGINE_ARGS,
     flag::PAGE_SIZE,
     flag::PUBLISH_EVENTS_AND_METRICS,
@@ -84,6 +87,7 @@ pub const CHANGED_BY_FIXES: &[&str] = &[
     flag::ROUTER_KV_OVERLAP_SCORE_CREDIT,
     flag::ROUTER_KV_OVERLAP_SCORE_WEIGHT,
     flag::ROUTER_MODE,
+    flag::ROUTER_REPLICA_SYNC,
     flag::ROUTER_TEMPERATURE,
 ];
 

@@ -23,9 +23,15 @@ const SEEDS: u64 = 400;
 /// Later than the pods' start, earlier than any change.
 const ATTACH: u64 = START + 60 * SECOND;
 
+/// Findings whose fix can be a patch of the objects alone. What needs traffic to be found is tried in tests/gate and
+/// tests/diagnosis/balance.rs.
+const PATCHED: [&str; 7] = ["KVT001", "KVT002", "KVT005", "KVT006", "KVT013", "KVT016", "KVT017"];
+
+/// Returns what is wrong, and notes whose fix is a patch.
 fn ids(snapshot: &Snapshot) -> BTreeSet<&'static str> {
-    let loud = snapshot.findings.iter().filter(|it| it.severity > Severity::Info);
-    loud.map(|finding| finding.id).collect()
+    let findings = snapshot.findings.iter();
+    let told = findings.filter(|it| it.severity > Severity::Info || commands(it).is_some());
+    told.map(|finding| finding.id).collect()
 }
 
 fn commands(finding: &FindingRow) -> Option<&str> {
@@ -44,20 +50,26 @@ fn tried(before: &Deployment, first: &Snapshot, finding: &FindingRow) -> Result<
     if after.clone().apply(&patches).is_ok() {
         return Err("it can be applied twice".to_owned());
     }
+    let (_, between) = played(&after.frames(ATTACH + 30 * SECOND));
+    let rollout = found(&between, finding.id).and_then(|it| it.fix.as_ref()?.rollout.as_ref());
+    if let Some(early) = rollout.filter(|it| it.restarted > 0 && it.waiting.is_empty()) {
+        return Err(format!("{} pods restarted before any did", early.restarted));
+    }
     after.pods = after.fresh_pods(ATTACH + 60 * SECOND);
     let (_, second) = played(&after.frames(ATTACH + 120 * SECOND));
     if let Some(still) = ids(&second).get(finding.id) {
         return Err(format!("still: {}", found(&second, still).unwrap().summary));
     }
-    // The declared size cannot be judged while workers use several: it was as wrong before.
+    // The declared size cannot be judged while workers use several, nor what routers share while they do not route: it
+    // was as wrong before.
     let judged = |id: &str| {
         let mut checks = first.checks.iter();
         let check = checks.find(|check| check.id == id);
-        !check.is_some_and(|check| matches!(check.verdict, CheckVerdict::Unknown { .. }))
+        check.is_some_and(|check| matches!(check.verdict, CheckVerdict::Clear))
     };
     let all = ids(&second);
     let mut new = all.difference(&ids(first)).copied().collect::<Vec<_>>().into_iter();
-    match new.find(|id| *id != "KVT016" || judged(id)) {
+    match new.find(|id| !["KVT013", "KVT016"].contains(id) || judged(id)) {
         Some(new) => Err(format!("new: {new} {}", found(&second, new).unwrap().summary)),
         None => Ok(true),
     }
@@ -87,7 +99,7 @@ fn every_fix_removes_its_finding_and_raises_no_other() {
     }
     let some = wrong.iter().take(8).cloned().collect::<Vec<_>>().join("\n");
     assert!(wrong.is_empty(), "{} of {applied:?}:\n{some}", wrong.len());
-    for id in ["KVT001", "KVT005", "KVT006", "KVT016"] {
+    for id in PATCHED {
         assert!(applied.get(id).is_some_and(|count| *count >= 10), "{id}: {applied:?}");
     }
 }

@@ -105,12 +105,26 @@ fn corrections_of_generated_manifests_are_valid_in_every_style() {
             if text.contains("/bin/sh") {
                 continue;
             }
-            let corrected = first.flaws.iter().filter(|flaw| !flaw.edits.is_empty());
-            for flaw in corrected.filter(|flaw| is.contains(flaw.id)) {
-                let still = second.flaws.iter().find(|it| it.id == flaw.id).unwrap();
+            // A component that published nothing is judged by its size only once it does.
+            if was.contains("KVT003") {
+                continue;
+            }
+            // Two corrections of one place are pasted one after the other.
+            let (mut made, mut last) = (after, second);
+            for _ in 0..3 {
+                if last.flaws.iter().all(|flaw| flaw.edits.is_empty()) {
+                    break;
+                }
+                made = corrected(&made, &last);
+                last = lint(&made);
+            }
+            let is = ids(&last);
+            let with_lines = first.flaws.iter().filter(|flaw| !flaw.edits.is_empty());
+            for flaw in with_lines.filter(|flaw| is.contains(flaw.id)) {
+                let still = last.flaws.iter().find(|it| it.id == flaw.id).unwrap();
                 wrong.push(format!(
                     "seed {seed}, depth {depth}: still {} {}\n   {}\n{:?}\n{}\n{}",
-                    flaw.id, flaw.summary, still.summary, flaw.edits, text, after[0].text
+                    flaw.id, flaw.summary, still.summary, flaw.edits, text, made[0].text
                 ));
             }
         }

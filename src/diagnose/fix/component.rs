@@ -65,6 +65,11 @@ pub(super) fn flag_value<'a>(manifest: &'a ManifestPart, flags: &[&str]) -> Opti
     joined.or_else(|| words.get(at + 1).map(AsRef::as_ref))
 }
 
+/// Returns true when a shell's script names one of these flags: it wins, and its value is not read here.
+fn is_scripted(manifest: &ManifestPart, flags: &[&str]) -> bool {
+    manifest.scripted.iter().any(|flag| flags.contains(&flag.as_ref()))
+}
+
 /// Returns the value of a setting: of the flag, which wins, or else of the variable.
 pub(super) fn value<'a>(
     manifest: &'a ManifestPart,
@@ -72,6 +77,9 @@ pub(super) fn value<'a>(
     flags: &[&str],
 ) -> Option<&'a str> {
     flag_value(manifest, flags).or_else(|| {
+        if is_scripted(manifest, flags) {
+            return None;
+        }
         let (list, at) = variable_at(manifest, variable?)?;
         manifest.variables[list].values.get(at)?.as_deref()
     })
@@ -79,7 +87,7 @@ pub(super) fn value<'a>(
 
 /// Returns true when one of these flags stands there.
 pub(super) fn has_flag(manifest: &ManifestPart, flags: &[&str]) -> bool {
-    flag_at(manifest, flags).is_some()
+    flag_at(manifest, flags).is_some() || is_scripted(manifest, flags)
 }
 
 /// Gives a setting a value: by the flag, where the manifest gives one, since flags win; else by the
@@ -96,6 +104,9 @@ pub(super) fn set(
     }
     if let Some((list, at)) = flag_at(manifest, flags) {
         return set_flag(&mut manifest.words[list], at, value);
+    }
+    if is_scripted(manifest, flags) {
+        return None;
     }
     let Some(name) = variable else {
         let flag = flags.first()?;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::component;
 use super::shell::ClusterChoice;
 use crate::domain::{Graph, ManifestPart, Role, Timestamp};
 
@@ -56,6 +57,12 @@ impl Objects {
         let components = self.graph.iter().flat_map(|graph| &graph.components);
         let lists = components.flat_map(|component| &component.manifest.variables);
         lists.flat_map(|list| list.items.iter().flatten()).any(|name| name.as_ref() == variable)
+    }
+
+    /// Returns true when a component's manifest has this flag.
+    pub fn has_flag(&self, flag: &str) -> bool {
+        let mut components = self.graph.iter().flat_map(|graph| &graph.components);
+        components.any(|component| component::has_flag(&component.manifest, &[flag]))
     }
 
     /// Returns the component of a pod.

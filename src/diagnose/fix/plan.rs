@@ -21,6 +21,9 @@ const OVERRIDE: (&str, &[&str]) =
 /// Tokens in a block of TensorRT-LLM.
 pub(super) const ENGINE_SIZE: &str = "kv_cache_config.tokens_per_block";
 
+/// The switch of TensorRT-LLM's prefix caching.
+pub(super) const ENGINE_REUSE: &str = "kv_cache_config.enable_block_reuse";
+
 /// An object that is changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Changed {

@@ -46,18 +46,17 @@ fn graph(api: GraphApi, components: Vec<Component>) -> Graph {
 
 fn alpha(envs: Option<&[&str]>, args: Option<&[&str]>) -> Graph {
     let frontend = ManifestPart {
-        place: None,
         variables: vec![list("/spec/services/Frontend/envs", envs)],
-        words: Vec::new(),
+        ..ManifestPart::default()
     };
     let worker = "/spec/services/Worker/extraPodSpec/mainContainer";
     let worker = ManifestPart {
-        place: None,
         variables: vec![list("/spec/services/Worker/envs", None)],
         words: vec![
             list(&format!("{worker}/command"), Some(&["python3", "-m", "dynamo.trtllm"])),
             list(&format!("{worker}/args"), args),
         ],
+        ..ManifestPart::default()
     };
     graph(
         GraphApi::V1Alpha1,
@@ -158,7 +157,7 @@ fn a_component_of_v1beta1_is_named_before_its_place_is_used() {
     let manifest = ManifestPart {
         place: Some(1),
         variables: vec![list(&format!("{container}/env"), Some(&["DYN_ROUTER_MODE"]))],
-        words: Vec::new(),
+        ..ManifestPart::default()
     };
     let graph = graph(GraphApi::V1Beta1, vec![component("Frontend", Role::Frontend, manifest)]);
     let rendered = rendered(&declared(), &graph);

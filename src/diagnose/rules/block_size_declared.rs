@@ -76,6 +76,9 @@ impl Rule for BlockSizeDeclared {
         }
         // While KVT001 is active, compare with the size that workers will use after its fix.
         let aim = mended_size(evidence).filter(|aim| *aim != worker.tokens);
+        if let Some(several) = several(evidence, worker, aim) {
+            return Verdict::unknown(several);
+        }
         let size = aim.unwrap_or(worker.tokens);
         let odd = declared.iter().filter(|claim| claim.tokens != size);
         match odd.max_by_key(|claim| (claim.ground, claim.last)) {
@@ -94,6 +97,23 @@ impl Rule for BlockSizeDeclared {
             Some(claim) => found(evidence, claim, worker, size).into(),
         }
     }
+}
+
+/// Returns what is missing where no single size can be declared: settings give workers several sizes, or the fix of
+/// KVT001 changes some workers and leaves the others at the size of `worker`.
+fn several(evidence: &Evidence, worker: &SizeClaim, aim: Option<u32>) -> Option<Phrase> {
+    let Some(aim) = aim else {
+        return evidence.several_sizes().filter(|_| worker.ground < Ground::Observed);
+    };
+    let split = evidence.split_workers();
+    let changes = split.iter().any(|(publisher, _)| publisher.tokens == worker.tokens);
+    (!split.is_empty() && !changes).then(|| {
+        phrase!(
+            "needs one block size for all workers ({}, and {} after the fix of KVT001)",
+            worker.tokens,
+            aim
+        )
+    })
 }
 
 fn differs(declared: u32, worker: u32) -> Phrase {

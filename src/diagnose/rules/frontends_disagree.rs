@@ -74,7 +74,15 @@ impl Rule for FrontendsDisagree {
             )
             .means("Each router knows only the load of its own requests.", "A single router.")
             .mended_by(
-                phrase!("Start all frontends with {}.", evidence.replica_sync()),
+                if denies(evidence) {
+                    phrase!(
+                        "Start all frontends with {} and without {}.",
+                        evidence.replica_sync(),
+                        flag::NO_ROUTER_REPLICA_SYNC
+                    )
+                } else {
+                    phrase!("Start all frontends with {}.", evidence.replica_sync())
+                },
                 evidence.frontend_restarts(),
             )
             .through(replica_sync(evidence))
@@ -156,10 +164,23 @@ fn sizes_differ(evidence: &Evidence, claims: &[&SizeClaim]) -> Verdict {
     .into()
 }
 
-/// Returns the change that turns replica sync on, for versions with such a variable.
-fn replica_sync(evidence: &Evidence) -> Option<Change> {
-    let name =
-        evidence.knob(settings::REPLICA_SYNC).filter(|name| *name != flag::ROUTER_REPLICA_SYNC)?;
-    let variable = Some(name.to_owned());
-    Some(Change::Set { on: Part::Frontend, variable, flags: &[], value: "true".to_owned() })
+/// Returns true when a flag denies replica sync: it wins over the variable.
+fn denies(evidence: &Evidence) -> bool {
+    let denied = Some(flag::NO_ROUTER_REPLICA_SYNC);
+    evidence.settings.replica_sync.as_ref().is_some_and(|set| set.flag() == denied)
+        || evidence.objects.has_flag(flag::NO_ROUTER_REPLICA_SYNC)
+}
+
+/// Returns the changes that turn replica sync on, if the name of the setting is known.
+fn replica_sync(evidence: &Evidence) -> Vec<Change> {
+    let Some(name) = evidence.knob(settings::REPLICA_SYNC) else { return Vec::new() };
+    let switch = |flags, present| Change::Switch { on: Part::Frontend, flags, present };
+    let off = denies(evidence).then(|| switch(&[flag::NO_ROUTER_REPLICA_SYNC], false));
+    let on = if name == flag::ROUTER_REPLICA_SYNC {
+        switch(&[flag::ROUTER_REPLICA_SYNC], true)
+    } else {
+        let (variable, value) = (Some(name.to_owned()), "true".to_owned());
+        Change::Set { on: Part::Frontend, variable, flags: &[], value }
+    };
+    off.into_iter().chain([on]).collect()
 }

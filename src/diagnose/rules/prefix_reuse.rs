@@ -1,6 +1,7 @@
 //! KVT017: prompts share no prefix, or engines do not reuse prefixes.
 
 use crate::diagnose::Origin;
+use crate::diagnose::fix::Change;
 use crate::diagnose::measure;
 use crate::diagnose::phrase::{Count, Phrase, phrase};
 use crate::diagnose::{Evidence, Finding, Ground, OfWorker, Proof, Rule, Verdict};
@@ -123,20 +124,47 @@ fn switched_off(evidence: &Evidence, off: &[&OfWorker<bool>]) -> Verdict {
             phrase!("On {}: {}.", names, Phrase::joined("; ", fixes)),
             "rolling restart of the workers whose settings change; each one loses its KV cache",
         )
+        .through(changes(evidence, off))
         .by_itself()
         .into()
 }
 
+/// Returns the changes that enable prefix caching again; empty if one of them is unknown.
+fn changes(evidence: &Evidence, off: &[&OfWorker<bool>]) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for of in off {
+        let Some(change) = change(evidence, of) else { return Vec::new() };
+        if !changes.contains(&change) {
+            changes.push(change);
+        }
+    }
+    changes
+}
+
+fn change(evidence: &Evidence, off: &OfWorker<bool>) -> Option<Change> {
+    let on = evidence.part_of(&[off])?;
+    let without = |on, flags| Some(Change::Switch { on, flags, present: false });
+    match off.set.flag() {
+        Some(flag::NO_ENABLE_PREFIX_CACHING) => without(on, &[flag::NO_ENABLE_PREFIX_CACHING]),
+        Some(flag::DISABLE_RADIX_CACHE) => without(on, &[flag::DISABLE_RADIX_CACHE]),
+        _ if backend(evidence, off) == Some(Backend::TrtLlm) => Some(Change::engine_reuse(on)),
+        _ => None,
+    }
+}
+
+fn backend(evidence: &Evidence, of: &OfWorker<bool>) -> Option<Backend> {
+    let own = evidence.present().find(|rank| Some(rank.rank.worker) == of.worker);
+    own.and_then(|rank| rank.backend).or_else(|| evidence.backend())
+}
+
 /// Returns the instruction that enables prefix caching again, for the setting that disabled it.
 fn fix(evidence: &Evidence, off: &OfWorker<bool>) -> Phrase {
-    let own = evidence.present().find(|rank| Some(rank.rank.worker) == off.worker);
-    let backend = own.and_then(|rank| rank.backend).or_else(|| evidence.backend());
     match off.set.flag() {
         Some(flag @ (flag::NO_ENABLE_PREFIX_CACHING | flag::DISABLE_RADIX_CACHE)) => {
             phrase!("remove {}", flag)
         }
         Some(flag) => phrase!("set kv_cache_config.enable_block_reuse: true in {}", flag),
-        None if backend == Some(Backend::TrtLlm) => {
+        None if backend(evidence, off) == Some(Backend::TrtLlm) => {
             phrase!("set kv_cache_config.enable_block_reuse: true ({})", off.set.source)
         }
         // Some vLLM backends disable prefix caching by themselves.

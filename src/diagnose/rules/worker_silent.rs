@@ -2,7 +2,6 @@
 
 mod reported;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::diagnose::Origin;
@@ -186,7 +185,7 @@ fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<bool
         ],
         fix: Some(Fix {
             sentence: phrase!("Enable KV events{} with {}, then restart the workers one at a time.{}", on, evidence.publish_flags(), also),
-            changes: evidence.publish(mute_parts(evidence, mute)).into_iter().collect(),
+            changes: evidence.publish(evidence.part_of(mute).unwrap_or(Part::Workers)).into_iter().collect(),
             restarts: "rolling restart of every worker; each one loses its KV cache".into(),
             ..Fix::default()
         }),
@@ -220,19 +219,6 @@ fn names(of: &[&OfWorker<bool>]) -> Phrase {
     let names: Vec<&str> = of.iter().take(4).map(|of| of.who.as_ref()).collect();
     let others = if of.len() > 4 { " and others" } else { "" };
     phrase!("{}{}", names.join(", "), others)
-}
-
-/// Returns the components of workers on which publishing is not enabled.
-fn mute_parts(evidence: &Evidence, mute: &[&OfWorker<bool>]) -> Part {
-    let pod = |of: &&OfWorker<bool>| match of.worker {
-        Some(worker) => {
-            let mut ranks = evidence.ranks.iter();
-            ranks.find(|rank| rank.rank.worker == worker).and_then(|rank| rank.pod.clone())
-        }
-        None => Some(Arc::clone(&of.who)),
-    };
-    let pods: Vec<Option<Arc<str>>> = mute.iter().map(pod).collect();
-    evidence.components(pods.iter().map(Option::as_ref)).unwrap_or(Part::Workers)
 }
 
 fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding {

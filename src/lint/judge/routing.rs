@@ -96,6 +96,12 @@ impl Scene<'_, '_> {
         self.spot(&mut flaw, part, ClaimWhat::ReplicaSync, ClaimOf::Router);
         let old = part.version().is_some_and(|version| version < (1, 0));
         for part in &routing {
+            // The flag that denies it wins over the variable.
+            if self.text.flag(part, &[flag::NO_ROUTER_REPLICA_SYNC]).is_some() {
+                let (no, yes) = (flag::NO_ROUTER_REPLICA_SYNC, flag::ROUTER_REPLICA_SYNC);
+                flaw.edits.extend(self.text.replace_flag(part, no, Some(yes)));
+                continue;
+            }
             let sync = [flag::ROUTER_REPLICA_SYNC];
             flaw.edits.extend(if old {
                 self.text.set_flag(part, &sync, None)
@@ -118,18 +124,20 @@ impl Scene<'_, '_> {
         let mut flaw = self.flaw("KVT017", &finding);
         for (_, part) in self.workers() {
             let claim = part.claims.get(&(ClaimWhat::PrefixReuse, ClaimOf::Engine));
-            let Some(claim) = claim.filter(|claim| claim.value == ClaimValue::Flag(false)) else {
+            if claim.is_none_or(|claim| claim.value != ClaimValue::Flag(false)) {
                 continue;
-            };
+            }
             self.spot(&mut flaw, part, ClaimWhat::PrefixReuse, ClaimOf::Engine);
             flaw.component = part.name.to_string();
-            let path = "kv_cache_config.enable_block_reuse";
-            flaw.edits.extend(match part.config_of(claim) {
-                Some(config) => self.text.set_config(config, path, "true"),
-                None if part.backend == Some(Backend::SgLang) => {
+            flaw.edits.extend(match part.backend {
+                Some(Backend::TrtLlm) => {
+                    let reuse = (ClaimWhat::PrefixReuse, "enable_block_reuse");
+                    self.set_engine(part, reuse, "true")
+                }
+                Some(Backend::SgLang) => {
                     self.text.replace_flag(part, flag::DISABLE_RADIX_CACHE, None)
                 }
-                None => {
+                _ => {
                     let on = flag::ENABLE_PREFIX_CACHING;
                     self.text.replace_flag(part, flag::NO_ENABLE_PREFIX_CACHING, Some(on))
                 }

@@ -197,7 +197,8 @@ impl Scene<'_, '_> {
         let differs = |of| part.count(ClaimWhat::BlockSize, of).is_some_and(|size| size != tokens);
         let mut edits = Vec::new();
         if differs(ClaimOf::Engine) {
-            edits.extend(self.set_engine_size(part, &value));
+            let size = (ClaimWhat::BlockSize, "tokens_per_block");
+            edits.extend(self.set_engine(part, size, &value));
         }
         // From 1.4 on the publisher follows the engine.
         if differs(ClaimOf::Publisher) && part.version().is_none_or(|version| version < (1, 4)) {
@@ -211,30 +212,34 @@ impl Scene<'_, '_> {
         edits
     }
 
-    /// Changes `tokens_per_block` where it is set, or overrides its default.
-    fn set_engine_size(&self, part: &Part<'_>, tokens: &str) -> Option<Edit> {
-        let path = "kv_cache_config.tokens_per_block";
-        let claim = part.claims.get(&(ClaimWhat::BlockSize, ClaimOf::Engine))?;
+    /// Changes a setting of TensorRT-LLM's `kv_cache_config` where it is set, or overrides its default.
+    pub(super) fn set_engine(
+        &self,
+        part: &Part<'_>,
+        (what, name): (ClaimWhat, &str),
+        value: &str,
+    ) -> Option<Edit> {
+        let path = format!("kv_cache_config.{name}");
+        let claim = part.claims.get(&(what, ClaimOf::Engine))?;
         if let Some(config) = part.config_of(claim)
-            && let Some(edit) = self.text.set_config(config, path, tokens)
+            && let Some(edit) = self.text.set_config(config, &path, value)
         {
             return Some(edit);
         }
         let flag = flag::OVERRIDE_ENGINE_ARGS;
         if self.text.flag(part, &[flag]).is_none() {
-            let json = format!(r#"{{"kv_cache_config":{{"tokens_per_block":{tokens}}}}}"#);
+            let json = format!(r#"{{"kv_cache_config":{{"{name}":{value}}}}}"#);
             return self.text.set_flag(part, &[flag], Some(&json));
         }
-        let holds =
-            |word: &&Node| word.text().is_some_and(|text| text.contains("tokens_per_block"));
+        let holds = |word: &&Node| word.text().is_some_and(|text| text.contains(name));
         let node = part.words().into_iter().find(holds)?;
-        if let Some(edit) = self.text.set_config(Config { file: part.file, node }, path, tokens) {
+        if let Some(edit) = self.text.set_config(Config { file: part.file, node }, &path, value) {
             return Some(edit);
         }
         // In a quoted text no place can be named; it is written anew.
         let mut json: serde_json::Value = serde_json::from_str(node.text()?).ok()?;
-        *json.pointer_mut("/kv_cache_config/tokens_per_block")? =
-            tokens.parse::<u32>().ok()?.into();
+        *json.pointer_mut(&format!("/kv_cache_config/{name}"))? =
+            serde_json::from_str(value).ok()?;
         self.text.set_flag(part, &[flag], Some(&json.to_string()))
     }
 }

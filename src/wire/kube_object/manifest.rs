@@ -19,15 +19,15 @@ pub(super) fn of_service(name: &str, service: &Value) -> ManifestPart {
     let name = name.replace('~', "~0").replace('/', "~1");
     let path = format!("/spec/services/{name}");
     let mut part = ManifestPart {
-        place: None,
         variables: vec![variables(format!("{path}/envs"), &service["envs"])],
-        words: Vec::new(),
+        ..ManifestPart::default()
     };
     let container = &service["extraPodSpec"]["mainContainer"];
     if container.is_object() {
         let path = format!("{path}/extraPodSpec/mainContainer");
         part.variables.push(variables(format!("{path}/env"), &container["env"]));
         part.words = words(&path, container);
+        part.scripted = scripted(container);
     }
     part
 }
@@ -45,6 +45,7 @@ pub(super) fn of_component(place: usize, component: &Value) -> ManifestPart {
         place: Some(place),
         variables: vec![variables(format!("{path}/env"), &container["env"])],
         words: words(&path, container),
+        scripted: scripted(container),
     }
 }
 
@@ -67,7 +68,23 @@ pub(super) fn of_pod(container: &Value) -> ManifestPart {
         place: None,
         variables: vec![variables(format!("{path}/env"), &container["env"])],
         words,
+        scripted: scripted(container),
     }
+}
+
+/// Returns the flags, among those that fixes change, that a shell's script names.
+fn scripted(container: &Value) -> Vec<Arc<str>> {
+    let items = ["command", "args"].into_iter().flat_map(|key| list(&container[key]));
+    let scripts = items.filter_map(Value::as_str).filter(|word| word.contains(char::is_whitespace));
+    let parts = |letter: char| letter.is_whitespace() || "'\"=;&|()".contains(letter);
+    let mut flags: Vec<Arc<str>> = Vec::new();
+    for word in scripts.flat_map(|script| script.split(parts)) {
+        let known = settings::CHANGED_BY_FIXES.iter().find(|flag| **flag == word);
+        if let Some(flag) = known.filter(|flag| !flags.iter().any(|known| **known == ***flag)) {
+            flags.push((*flag).into());
+        }
+    }
+    flags
 }
 
 fn variables(path: String, entries: &Value) -> ManifestList {

@@ -61,10 +61,25 @@ fn engine_text(dice: &mut Dice, size: Option<u32>) -> String {
         }
         (_, None) => "backend: pytorch\n".into(),
     };
+    if dice.below(6) == 0 {
+        text = without_reuse(&text);
+    }
     if dice.below(4) == 0 {
         text = text.replace('\n', "\r\n");
     }
     text
+}
+
+/// Returns the text of an engine that does not reuse prefixes, where it has a cache section.
+fn without_reuse(text: &str) -> String {
+    const OFF: &str = "enable_block_reuse: false";
+    for indent in ["  ", "    "] {
+        let line = format!("\n{indent}dtype: fp8\n");
+        if text.contains(&line) {
+            return text.replace(&line, &format!("{line}{indent}{OFF}\n"));
+        }
+    }
+    text.replace("{dtype: fp8", &format!("{{dtype: fp8, {OFF}"))
 }
 
 /// Adds the arguments of a TensorRT-LLM worker; returns volumes and mounts.
@@ -103,6 +118,9 @@ fn trtllm(
             if let Some(engine) = engine {
                 config["tokens_per_block"] = engine.into();
             }
+            if dice.below(6) == 0 {
+                config["enable_block_reuse"] = false.into();
+            }
             let all = json!({ "kv_cache_config": config, "max_batch_size": 8 });
             args.extend(["--override-engine-args".into(), all.to_string()]);
         }
@@ -129,6 +147,9 @@ fn worker(dice: &mut Dice, backend: &str, role: &str, maps: &mut Vec<Value>) -> 
             if let Some(size) = size {
                 args.extend(["--block-size".into(), size.to_string()]);
             }
+            if dice.below(6) == 0 {
+                args.push("--no-enable-prefix-caching".into());
+            }
             if dice.below(3) > 0 {
                 let config = json!({"enable_kv_cache_events": true, "publisher": "zmq", "topic": "kv-events", "endpoint": "tcp://*:5557"});
                 args.extend(["--kv-events-config".into(), config.to_string()]);
@@ -136,6 +157,9 @@ fn worker(dice: &mut Dice, backend: &str, role: &str, maps: &mut Vec<Value>) -> 
         }
         _ => {
             args.extend(["--page-size".into(), size.unwrap_or(16).to_string()]);
+            if dice.below(6) == 0 {
+                args.push("--disable-radix-cache".into());
+            }
             let config =
                 json!({"publisher": "zmq", "topic": "kv-events", "endpoint": "tcp://*:5557"});
             args.extend(["--kv-events-config".into(), config.to_string()]);
@@ -183,7 +207,34 @@ fn frontend_env(dice: &mut Dice, version: &str) -> Vec<Value> {
     if dice.below(6) == 0 {
         set("DYN_ROUTER_TEMPERATURE", "0.5");
     }
+    if dice.below(5) == 0 && version != "0.9.0" {
+        set("DYN_ROUTER_REPLICA_SYNC", dice.pick(&["true", "false"]));
+    }
     env
+}
+
+/// Returns the number of frontends, and the command of each.
+fn frontend(dice: &mut Dice, version: &str) -> (usize, Value) {
+    let mut args = Value::Null;
+    if dice.below(5) == 0 {
+        let flag = if version == "0.9.0" { "--no-kv-events" } else { "--no-router-kv-events" };
+        args = json!(["--router-mode", "kv", flag]);
+    } else if dice.below(6) == 0 {
+        args = json!(["--router-mode", dice.pick(&["kv", "round-robin"])]);
+    }
+    if dice.below(6) == 0 && version != "0.9.0" {
+        args = json!(["--no-router-replica-sync"]);
+    }
+    let frontends = dice.pick(&[1, 1, 2]);
+    let mut command = json!(["python3", "-m", "dynamo.frontend"]);
+    if dice.below(4) == 0 {
+        let given = args.as_array().into_iter().flatten().filter_map(Value::as_str);
+        let words: Vec<&str> =
+            ["exec python3 -m dynamo.frontend"].into_iter().chain(given).collect();
+        command = json!(["/bin/sh", "-c", words.join(" ")]);
+        args = Value::Null;
+    }
+    (frontends, json!({ "command": command, "args": args, "volumes": [], "mounts": [] }))
 }
 
 impl Deployment {
@@ -205,13 +256,8 @@ impl Deployment {
         let mut parts = Vec::new();
         let env = frontend_env(dice, version);
         let env = if env.is_empty() && dice.below(2) == 0 { Value::Null } else { json!(env) };
-        let mut args = Value::Null;
-        if dice.below(5) == 0 {
-            let flag = if version == "0.9.0" { "--no-kv-events" } else { "--no-router-kv-events" };
-            args = json!(["--router-mode", "kv", flag]);
-        }
-        let frontend = json!({ "command": ["python3", "-m", "dynamo.frontend"], "args": args, "volumes": [], "mounts": [] });
-        parts.push(("Frontend", "frontend", "", 1, env, frontend));
+        let (frontends, frontend) = frontend(dice, version);
+        parts.push(("Frontend", "frontend", "", frontends, env, frontend));
         let roles: &[(&str, &str)] = match dice.below(3) {
             0 => &[("Worker", "worker")],
             1 => &[("Prefill~a/b", "prefill"), ("Decode", "decode")],
