@@ -411,14 +411,18 @@ impl Evidence {
     }
 
     /// Returns the workers' settings of publishing, when all say no, the router would listen, requests
-    /// came, and no event did.
+    /// came to present workers, and no event did. What gone workers published says nothing of their successors.
     pub fn mute(&self) -> Option<Vec<&OfWorker<bool>>> {
         let settings = &self.settings;
         let publishing = settings.publishes.iter();
         let listens = settings.kv_events.as_ref().is_none_or(|events| events.value);
-        let served = self.router.tally.routed >= self.thresholds.min_silent_routed;
-        let heard =
-            self.router.tally.events > 0 || self.ranks.iter().any(|rank| rank.last_event.is_some());
+        let gone = || self.ranks.iter().filter(|rank| rank.gone);
+        let left: u64 = gone().map(|rank| rank.tally.routed).sum();
+        let routed = self.router.tally.routed.saturating_sub(left);
+        let served = routed >= self.thresholds.min_silent_routed;
+        let theirs = gone().any(|rank| rank.last_event.is_some());
+        let heard = (self.router.tally.events > 0 && !theirs)
+            || self.present().any(|rank| rank.last_event.is_some());
         let all = !settings.publishes.is_empty() && publishing.clone().all(|of| !of.set.value);
         (all && listens && served && !heard).then(|| publishing.collect())
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kvtop::diagnose::{Evidence, Verdict};
 use kvtop::domain::{Severity, Timestamp};
 use kvtop::engine::{Engine, EngineOptions};
 use kvtop::simulator::{RouterMode, Simulation};
@@ -63,6 +64,32 @@ fn a_deployment_that_is_full_everywhere_is_too_small_instead() {
 
     let kvtop::diagnose::Verdict::Clear { note } = verdict else { panic!("{verdict:?}") };
     assert_eq!(note, "all workers are full: 140 requests in flight, room for 128");
+}
+
+/// Returns two workers, one of which was past its limit for a moment, while first tokens took so many seconds.
+fn overloaded(p50: f64, p95: f64) -> Evidence {
+    let mut seen = healthy();
+    let first = seen.load.first_token.as_mut().unwrap();
+    (first.p50, first.p95) = (p50, p95);
+    for (worker, most) in seen.load.workers.iter_mut().zip([70.0, 50.0]) {
+        (worker.in_flight.mean, worker.in_flight.most) = (48.0, most);
+    }
+    seen
+}
+
+#[test]
+fn a_worker_past_its_limit_is_not_cleared_by_a_tail_that_is_short() {
+    let rule = kvtop::diagnose::rule("KVT021").unwrap();
+
+    let long = rule.judge(&overloaded(0.3, 0.95));
+    let short = rule.judge(&overloaded(0.35, 0.71));
+    let slow = rule.judge(&overloaded(0.7, 0.9));
+
+    assert!(matches!(long, Verdict::Found(_)), "{long:?}");
+    let Verdict::Unknown { missing } = short else { panic!("{short:?}") };
+    assert!(missing.to_string().contains("only 2.0 times the median"), "{missing}");
+    let Verdict::Clear { note } = slow else { panic!("{slow:?}") };
+    assert!(note.to_string().ends_with("so is the median (0.70 s)"), "{note}");
 }
 
 #[test]

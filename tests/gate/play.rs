@@ -134,8 +134,8 @@ pub(super) fn deployment(plane: Plane) -> SimConfig {
 }
 
 impl Played {
-    pub(super) fn of(fault: &Fault, plane: Plane) -> Self {
-        let mut simulation = Simulation::with((fault.config)(deployment(plane)), 7, START);
+    pub(super) fn of(fault: &Fault, plane: Plane, seed: u64) -> Self {
+        let mut simulation = Simulation::with((fault.config)(deployment(plane)), seed, START);
         let mut frames = notes(plane, START);
         frames.extend(simulation.advance(second(BREAKS)));
         (fault.breaks)(&mut simulation);

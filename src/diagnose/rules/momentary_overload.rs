@@ -55,9 +55,9 @@ impl Rule for MomentaryOverload {
                 Decimal(objective, 1)
             ));
         }
-        if first.p95 < first.p50 * limits.tail {
+        if first.p50 > objective {
             return Verdict::clear(phrase!(
-                "TTFT p95 {} is above the objective, and so is much of the rest (p50 {} s)",
+                "TTFT p95 {} is above the objective, and so is the median ({} s)",
                 text(first),
                 Decimal(first.p50, 2)
             ));
@@ -81,6 +81,19 @@ impl Rule for MomentaryOverload {
         };
         if evidence.router.tally.routed == 0 {
             return Verdict::unknown("needs to see that a router chooses by KV cache");
+        }
+        // A worker was past its limit, so its queue may well be why.
+        if first.p95 < first.p50 * limits.tail {
+            return Verdict::unknown(phrase!(
+                "cannot tell: {} had {} requests in flight, its batch limit is {}, but TTFT p95 {} is only {} times \
+                 the median (at least {} needed)",
+                worst.name,
+                Decimal(worst.in_flight.most, 0),
+                Decimal(limit, 0),
+                text(first),
+                Decimal(first.p95 / first.p50, 1),
+                Decimal(limits.tail, 0)
+            ));
         }
         found(evidence, first, &fleet, worst, limit)
     }
