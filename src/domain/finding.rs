@@ -28,6 +28,8 @@ pub enum Topic {
     DeclaredSize,
     /// Full KV caches.
     Pressure,
+    /// Routers that choose workers without regard to cached blocks.
+    RouterMode,
 }
 
 impl Topic {

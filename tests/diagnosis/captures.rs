@@ -159,10 +159,7 @@ fn the_four_faces_are_told_apart_by_their_evidence() {
     assert!(incident_proof.contains("Failed to find parent block"), "{incident_proof}");
     assert!(card.contains("16-token blocks, but workers publish 32-token blocks"), "{card}");
     assert!(card_proof.contains("prefixes reused by engines"), "{card_proof}");
-    assert!(
-        larger.contains("workers publish 32-token blocks but their engines use 64"),
-        "{larger}"
-    );
+    assert!(larger.contains("workers publish 32-token blocks but engines use 64"), "{larger}");
     assert!(larger_proof.contains("removals without stores"), "{larger_proof}");
     assert!(
         history.contains("68 of 70 rejected stores build on blocks stored before the restart"),

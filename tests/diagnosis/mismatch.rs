@@ -69,9 +69,7 @@ fn a_block_that_may_be_partial_shows_only_that_the_size_is_another() {
 
     let finding = top(&seen);
     assert!(
-        finding
-            .summary
-            .contains("workers publish 32-token blocks but their engines use larger ones. "),
+        finding.summary.contains("workers publish 32-token blocks but engines use larger ones. "),
         "{}",
         finding.summary
     );

@@ -7,7 +7,7 @@ use crate::diagnose::fix::{Change, Part};
 use crate::diagnose::measure;
 use crate::diagnose::phrase::{Count, Decimal, Phrase, phrase};
 use crate::diagnose::{Evidence, Finding, Proof, Rule, Setting, Verdict};
-use crate::domain::{ClaimOf, ClaimWhat, Grade, Severity};
+use crate::domain::{ClaimOf, ClaimWhat, Grade, Severity, Topic};
 use crate::dynamo::router::MODES;
 use crate::dynamo::{flag, variable};
 
@@ -41,6 +41,10 @@ impl Rule for RouterMode {
 
     fn versions(&self) -> &'static str {
         "Every version; the default is round-robin."
+    }
+
+    fn topic(&self) -> Topic {
+        Topic::RouterMode
     }
 
     #[expect(clippy::too_many_lines, reason = "one piece of evidence after the other")]

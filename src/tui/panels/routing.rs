@@ -8,7 +8,9 @@ mod shares;
 use ratatui::layout::Rect;
 
 use super::{PanelContext, PanelId};
+use crate::domain::Topic;
 use crate::snapshot::{Answer, DecisionRow, RoutingDetail, Snapshot, TermRow};
+use crate::tui::findings;
 use crate::tui::keymap::names::with_keys;
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
@@ -70,7 +72,9 @@ pub fn list(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
 }
 
 fn waiting(snapshot: &Snapshot) -> &'static str {
-    if snapshot.router.routers.is_empty() && !snapshot.router.quiet {
+    if findings::open(snapshot).iter().any(|row| row.topic == Topic::RouterMode) {
+        "no decision seen: requests are not routed by cached blocks (KVT005)"
+    } else if snapshot.router.routers.is_empty() && !snapshot.router.quiet {
         "no decision seen: no router's log is read yet"
     } else {
         "no decision seen yet: they appear with the first request"

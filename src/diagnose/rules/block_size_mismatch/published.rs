@@ -329,7 +329,7 @@ fn published_summary(evidence: &Evidence, sizes: &Sizes<'_>, fault: &Fault<'_>) 
     let seen = fault.seen();
     let names = fault.names();
     let (publishers, engines, verb) = match names.as_slice() {
-        [] => (Phrase::from("workers publish"), "their engines", "use"),
+        [] => (Phrase::from("workers publish"), "engines", "use"),
         [name] => (phrase!("{} publishes", name), "its engine", "uses"),
         names => (phrase!("{} publish", names.join(", ")), "their engines", "use"),
     };

@@ -21,6 +21,9 @@ const BAR: usize = 10;
 /// Rows of text at most: a box is no page.
 const MOST: u16 = 7;
 
+/// Lines of the cause that are kept although the box then has one row more: half a sentence names no cause.
+const CAUSE: usize = 2;
+
 /// A paragraph of the box: a label, and a text that is wrapped.
 struct Said {
     label: &'static str,
@@ -60,6 +63,10 @@ fn paragraphs(
         if let Some(progress) = rollout.and_then(progress) {
             paragraphs.push(paragraph("", &progress, Role::Title));
         }
+        // Before the figures: it explains why first tokens come later than before the cure.
+        if let Some(refill) = snapshot.refilling() {
+            paragraphs.push(paragraph("", &filling(&refill, wide), Role::Fg));
+        }
         let better = gains(snapshot, glyphs);
         if !better.is_empty() {
             paragraphs.push(paragraph(
@@ -67,9 +74,6 @@ fn paragraphs(
                 &better.join(&format!(" {} ", glyphs.dot)),
                 Role::Resolved,
             ));
-        }
-        if let Some(refill) = snapshot.refilling() {
-            paragraphs.push(paragraph("", &filling(&refill), Role::Fg));
         }
         paragraphs.push(paragraph("WAS", &finding.summary, Role::Muted));
     } else {
@@ -104,7 +108,11 @@ fn fit(mut paragraphs: Vec<Said>, most: usize, wide: usize, glyphs: &Glyphs) -> 
             paragraphs.remove(last);
             continue;
         }
+        let over = count(&paragraphs) - most;
         let Some(first) = paragraphs.first_mut().filter(|said| said.lines.len() > 1) else { break };
+        if first.lines.len() <= CAUSE && over <= 1 {
+            break;
+        }
         let rest = first.lines.pop().unwrap_or_default();
         if let Some(end) = first.lines.last_mut() {
             *end = text::cut_words(&format!("{end} {rest}"), wide, glyphs.ellipsis);
@@ -117,15 +125,21 @@ fn indent(label: &str) -> usize {
     if label.is_empty() { 0 } else { text::width(label) + 1 }
 }
 
-/// Says that caches fill, which explains slow first tokens right after a restart.
-fn filling(refill: &Refill) -> String {
+/// Says that caches fill, which explains slow first tokens right after a restart; in one line where that is possible.
+fn filling(refill: &Refill, wide: usize) -> String {
     let caches =
         if refill.workers == 1 { "1 cache is" } else { &format!("{} caches are", refill.workers) };
-    format!(
-        "{caches} refilling ({} blocks/s stored, {} evicted): TTFT stays higher until they are warm.",
-        text::short(refill.stored).trim(),
-        text::short(refill.evicted).trim()
-    )
+    let stored = text::short(refill.stored);
+    let stored = stored.trim();
+    let evicted = text::short(refill.evicted);
+    let long = format!(
+        "{caches} refilling ({stored} blocks/s stored, {} evicted): TTFT stays higher until they are warm.",
+        evicted.trim()
+    );
+    if text::width(&long) <= wide {
+        return long;
+    }
+    format!("{caches} refilling ({stored} blocks/s): TTFT is higher until they are warm.")
 }
 
 /// Returns true once a finding heals: nothing shows it any more, or pods restart with the fix.
