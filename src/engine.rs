@@ -4,6 +4,7 @@
 //! demo, checks and tests all run this one path.
 
 mod config_map_dependents;
+mod curve;
 mod explorer;
 mod foreign;
 mod frame_ring;

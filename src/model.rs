@@ -4,6 +4,7 @@
 //! and numbers come from outside.
 
 mod buckets;
+mod capacity_curve;
 mod channels;
 mod claims;
 mod cluster;
@@ -27,6 +28,7 @@ mod versions;
 mod workers;
 
 pub use buckets::{Buckets, Slot, Slots, Summed};
+pub use capacity_curve::{Avoided, CapacityCurve};
 pub use channels::Channels;
 pub use claims::{Claims, StoredClaim};
 pub(crate) use cluster::file_source;

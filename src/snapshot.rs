@@ -4,6 +4,7 @@
 //! it, `report` writes it. A value that is not known is `None`, never 0.
 
 mod cluster;
+mod curve;
 mod events;
 mod explorer;
 mod feed;
@@ -21,6 +22,7 @@ mod tree;
 mod workers;
 
 pub use cluster::{ComponentRow, Deployment, GraphRow, PodRow};
+pub use curve::{CapacityCurve, CurvePoint};
 pub use events::{EventDetail, EventKind, EventRow, FrameView, Gravity, LogLine};
 pub use explorer::{TreeAgreement, TreeDetail, TreePage, TreeQuery, TreeShare};
 pub use feed::{DemoChange, DemoState, Feed, Playback};
@@ -69,6 +71,8 @@ pub struct Snapshot {
     pub workers: Vec<WorkerRow>,
     /// The memory of the first ranks, in the same order.
     pub memory: Vec<MemoryRow>,
+    /// Stores that a larger KV cache would have avoided; none while too little is known.
+    pub curve: Option<CapacityCurve>,
     /// Dynamo's pods, by name.
     pub pods: Vec<PodRow>,
     /// All workers together.

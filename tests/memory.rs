@@ -12,7 +12,7 @@ use kvtop::tui::theme::Glyphs;
 use kvtop::tui::widgets::canvas::Part;
 use serde_json::Value;
 
-use crate::support::{fixture, played};
+use crate::support::{fixture, frames, played};
 
 const NOW: Timestamp = Timestamp(1_795_224_204_000_000);
 
@@ -25,6 +25,46 @@ fn figure(snapshot: &Snapshot, name: &str) -> Option<(f64, String)> {
 
 fn value(snapshot: &Snapshot, name: &str) -> f64 {
     figure(snapshot, name).unwrap_or_else(|| panic!("{name} is not known")).0
+}
+
+fn recorded(name: &str) -> Snapshot {
+    played(&frames(&fixture(&format!("captures/{name}.frames.gz")))).1
+}
+
+/// The recording's workers hold 95 blocks of 96 and evict from then on.
+#[test]
+fn larger_caches_avoid_the_stores_whose_blocks_were_evicted_last() {
+    for (version, expected) in
+        [("0.9.0", [0.05, 0.13, 0.25, 0.31]), ("1.6.1", [0.03, 0.10, 0.30, 0.36])]
+    {
+        let snapshot = recorded(&format!("{version}-evict"));
+
+        let curve = snapshot.curve.as_ref().unwrap();
+        let shares: Vec<f64> =
+            curve.points.iter().map(|point| (point.avoided * 100.0).round() / 100.0).collect();
+        assert_eq!(shares, expected, "{version}");
+        assert_eq!((curve.ranks, curve.capacity), (2, 192));
+        assert!(curve.samples > 900 && curve.points.iter().all(|point| point.margin < 0.04));
+        let (share, basis) = figure(&snapshot, "avoided_2").unwrap();
+        assert!(
+            (0.2..0.35).contains(&share) && basis.contains("capacity 96 blocks"),
+            "{share} {basis}"
+        );
+
+        let told: Value = serde_json::from_str(&json::snapshot(&snapshot)).unwrap();
+        assert_eq!(told["capacity_curve"]["points"][2]["factor"], 2.0);
+        let churn = snapshot.findings.iter().find(|row| row.id == "KVT009").unwrap();
+        let sentence = &churn.fix.as_ref().unwrap().sentence;
+        assert!(sentence.contains("2x capacity avoids"), "{sentence}");
+    }
+}
+
+#[test]
+fn too_few_stores_give_no_curve() {
+    let snapshot = recorded("0.9.0-mm_pub32_eng16");
+
+    assert_eq!(snapshot.curve, None);
+    assert_eq!(figure(&snapshot, "avoided_2"), None);
 }
 
 /// The users' deployment as recorded, one worker's start, and a scrape of the frontend.

@@ -21,7 +21,7 @@ use crate::domain::{
     Backend, DpRank, Peers, Plane, RegistrationRefused, Releases, SourceName, Timestamp, Trouble,
     Unreached, WorkerId, WorkerRank,
 };
-use crate::model::{Heard, InFlight, Percentiles, RouterTally, SizeByStores, Tally};
+use crate::model::{Avoided, Heard, InFlight, Percentiles, RouterTally, SizeByStores, Tally};
 
 /// All evidence that rules may read.
 #[derive(Clone, Debug, Default)]
@@ -185,6 +185,8 @@ pub struct RankEvidence {
     pub capacity: Option<u64>,
     /// Share of its blocks in use, 0 to 1.
     pub utilization: Option<f64>,
+    /// Stored blocks that a larger cache would have avoided; none while its capacity is unknown.
+    pub avoided: Option<Avoided>,
     /// Share of prompt tokens that its engine found cached, 0 to 1.
     pub hit_rate: Option<f64>,
     /// Time of its first KV event.
@@ -390,6 +392,15 @@ impl Evidence {
     /// Returns the ranks that are in discovery, or that discovery never spoke of.
     pub fn present(&self) -> impl Iterator<Item = &RankEvidence> {
         self.ranks.iter().filter(|rank| !rank.gone)
+    }
+
+    /// Returns the stored blocks that larger caches would have avoided, over the present ranks of known capacity.
+    pub fn avoided(&self) -> Avoided {
+        let mut sum = Avoided::default();
+        for avoided in self.present().filter_map(|rank| rank.avoided.as_ref()) {
+            sum.add(avoided);
+        }
+        sum
     }
 
     /// Returns the sum of what was counted of present ranks.

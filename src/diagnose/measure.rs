@@ -17,6 +17,7 @@ measures! {
     BLOCKS_CACHED = "blocks_cached", "blocks cached";
     BLOCKS_EVICTED = "blocks_evicted", "blocks stored and evicted";
     BLOCKS_STORED_AGAIN = "blocks_stored_again", "blocks stored again after eviction";
+    BLOCKS_AVOIDED = "blocks_avoided", "stored blocks that a larger cache avoids";
     BLOCK_SIZE_OF = "block_size", "block size of {}";
     CACHED_BLOCKS_IGNORED = "cached_blocks_ignored", "cached blocks ignored";
     CACHE_HITS = "cache_hits", "cache hits";

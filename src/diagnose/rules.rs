@@ -12,6 +12,7 @@ mod frontends_disagree;
 mod hash_domain;
 mod imbalance;
 mod kv_pressure;
+mod larger_cache;
 mod mirror_incomplete;
 mod momentary_overload;
 mod phantom_blocks;

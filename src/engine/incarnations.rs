@@ -39,6 +39,7 @@ impl Learner<'_> {
         for index in self.known.fleet.workers.begin(worker, at, slot) {
             let number = u32::try_from(index).unwrap_or(u32::MAX);
             self.known.routing.prefixes.reuse.forget(number);
+            self.known.routing.prefixes.curve.forget(number);
             let Some(record) = self.known.fleet.workers.ranks_mut().get_mut(index) else {
                 continue;
             };

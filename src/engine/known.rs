@@ -18,7 +18,7 @@ use crate::domain::{Plane, Timestamp, WorkerId, WorkerRank};
 use crate::metrics::RANK_HISTORY;
 use crate::mirror::{Mirror, Semantics};
 use crate::model::{
-    CachedTokens, Channels, Claims, Cluster, Decisions, KnownMaps, Latencies, Loads,
+    CachedTokens, CapacityCurve, Channels, Claims, Cluster, Decisions, KnownMaps, Latencies, Loads,
     MissingParents, Refused, RejectLog, Reuse, ReuseWindow, Router, Slots, Sources, Traffic,
     Versions, WorkerRecord, Workers,
 };
@@ -203,6 +203,7 @@ pub(super) struct Setup<'a> {
 pub(super) struct Prefixes {
     pub(super) reuse: Reuse,
     pub(super) reuse_window: ReuseWindow,
+    pub(super) curve: CapacityCurve,
     /// Until then nobody needs to follow chains: routers were seen to find prefixes.
     pub(super) idle_until: Timestamp,
 }

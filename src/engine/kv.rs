@@ -10,7 +10,7 @@ use crate::domain::{
     SourceName, Tier, Timestamp, WorkerId,
 };
 use crate::frame::Frame;
-use crate::mirror::Outcome;
+use crate::mirror::{Mirror, Outcome};
 use crate::model::{Landing, Step, Tally};
 use crate::snapshot::Gravity;
 use crate::wire::Shape;
@@ -175,10 +175,11 @@ fn count(
     outcome: &Outcome,
     batch: &KvBatch,
 ) {
-    let Knowledge { times, fleet, routing, index: Index { explorer, .. }, record, .. } = known;
+    let Knowledge { times, fleet, routing, index: Index { explorer, mirror, .. }, record, .. } =
+        known;
     let workers = &mut fleet.workers;
     let Some(rank) = workers.ranks_mut().get_mut(index) else { return };
-    let followed = follow_prefixes(routing, rank.idle_until, index, event, batch);
+    let followed = follow_prefixes(routing, mirror, rank.idle_until, index, event, batch);
     explorer.note(event, batch);
     rank.first_event.get_or_insert(event.at);
     rank.note_begun(event.at);
@@ -224,6 +225,12 @@ fn count(
     }
     if event.kind == (KvKind::Cleared { scope: ClearScope::Worker }) {
         workers.complete(event.rank.worker);
+        for (index, _) in (0_u32..)
+            .zip(workers.ranks())
+            .filter(|(_, record)| record.rank.worker == event.rank.worker)
+        {
+            routing.prefixes.curve.cleared(index);
+        }
     }
     record.meters.count_kv(index, event.at, rates);
     let plane = known.streams.deployment.plane;
@@ -253,6 +260,7 @@ impl Followed {
 /// needs to know where chains fork.
 fn follow_prefixes(
     routing: &mut Routing,
+    mirror: &Mirror,
     idle_until: Timestamp,
     index: usize,
     event: &KvEvent,
@@ -269,6 +277,7 @@ fn follow_prefixes(
             let blocks = batch.blocks_of(blocks);
             missing_parents.stored(rank, *parent, blocks, event.at);
             let (sampled, returned) = prefixes.reuse_window.stored(rank, blocks, second);
+            prefixes.curve.stored(rank, blocks, event.at);
             let landing = if event.at < idle_until {
                 Landing::default()
             } else {
@@ -281,10 +290,12 @@ fn follow_prefixes(
             let hashes = batch.removed_of(hashes);
             missing_parents.removed(rank, hashes);
             prefixes.reuse_window.removed(rank, hashes, second);
+            prefixes.curve.removed(rank, hashes, mirror.counts(event.rank).held[0]);
             Followed::default()
         }
         KvKind::Cleared { .. } => {
             missing_parents.forget(rank);
+            prefixes.curve.cleared(rank);
             Followed::default()
         }
     }

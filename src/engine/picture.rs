@@ -42,6 +42,7 @@ pub(super) fn snapshot(
         feed: Feed::Live,
         deployment: deployment(known),
         memory: memory::rows(known, at),
+        curve: known.capacity_curve(at),
         pods: cluster::pods(&known.setup()),
         totals,
         router: router::summary(known, at),

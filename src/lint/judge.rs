@@ -234,6 +234,7 @@ fn rank(worker: WorkerId, part: &Part<'_>) -> RankEvidence {
         held: 0,
         capacity: None,
         utilization: None,
+        avoided: None,
         hit_rate: None,
         first_event: None,
         last_event: None,

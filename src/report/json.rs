@@ -4,6 +4,7 @@
 //! strings, since they exceed 2^53; what is not known is `null`, never 0.
 
 mod cluster;
+mod curve;
 mod ledger;
 mod memory;
 
@@ -39,6 +40,7 @@ pub(super) struct Report<'a> {
     dynamo: Dynamo<'a>,
     workers: Vec<Worker<'a>>,
     memory: Vec<memory::RowOfMemory<'a>>,
+    capacity_curve: Option<curve::Curve>,
     pods: Vec<Pod<'a>>,
     router: Router<'a>,
     tree: Tree<'a>,
@@ -284,6 +286,7 @@ impl<'a> Report<'a> {
             },
             workers: snapshot.workers.iter().map(|row| Worker::new(row, snapshot)).collect(),
             memory: memory::ranks(snapshot),
+            capacity_curve: curve::Curve::new(snapshot),
             pods: snapshot.pods.iter().map(Pod::new).collect(),
             router: Router::new(&snapshot.router),
             tree: Tree::new(snapshot),

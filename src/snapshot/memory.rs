@@ -38,6 +38,14 @@ pub struct MemoryRow {
     pub pressure: Option<Sourced<f64>>,
     /// Stored blocks that had been removed within ten minutes, as a share of the stored ones.
     pub returned: Option<Sourced<f64>>,
+    /// Share of stored blocks that a cache of 1.25 times the capacity would have avoided.
+    pub avoided_1_25: Option<Sourced<f64>>,
+    /// The same at 1.5 times the capacity.
+    pub avoided_1_5: Option<Sourced<f64>>,
+    /// The same at twice the capacity.
+    pub avoided_2: Option<Sourced<f64>>,
+    /// The same at three times the capacity.
+    pub avoided_3: Option<Sourced<f64>>,
     /// Tokens of as many requests as may run at once, as a multiple of the room; above 1 they do not fit.
     pub over_commit: Option<Sourced<f64>>,
 }
@@ -101,6 +109,10 @@ impl MemoryRow {
         figure!(working_set, "working set, at least", "blocks", "stored blocks"),
         figure!(pressure, "working set / capacity", "ratio", "stored blocks and capacity"),
         figure!(returned, "stored again soon", "share", "50 sampled blocks"),
+        figure!(avoided_1_25, "1.25x cache avoids", "share", "200 sampled blocks and capacity"),
+        figure!(avoided_1_5, "1.5x cache avoids", "share", "200 sampled blocks and capacity"),
+        figure!(avoided_2, "2x cache avoids", "share", "200 sampled blocks and capacity"),
+        figure!(avoided_3, "3x cache avoids", "share", "200 sampled blocks and capacity"),
         figure!(over_commit, "max batch / capacity", "ratio", "max_num_seqs, metrics and capacity"),
     ];
 }

@@ -168,6 +168,7 @@ fn trimmed(live: &Snapshot) -> Snapshot {
         deployment: live.deployment.clone(),
         workers: live.workers.clone(),
         memory: live.memory.clone(),
+        curve: live.curve.clone(),
         pods: live.pods.clone(),
         totals: live.totals.clone(),
         router: live.router.clone(),

@@ -1,5 +1,6 @@
 //! KVT009: blocks are evicted shortly before they are needed again.
 
+use super::larger_cache;
 use crate::diagnose::Origin;
 use crate::diagnose::measure;
 use crate::diagnose::phrase::{Count, Decimal, phrase};
@@ -23,7 +24,8 @@ impl Rule for CacheChurn {
          return soon after an eviction are not.\nDetected when at least 20 % of newly stored blocks had been \
          evicted by the same rank within the previous ten minutes (kvtop samples one block in sixteen, and \
          needs at least 50 samples).\nIncrease the KV cache capacity: fp8 KV cache, a larger share of GPU \
-         memory, fewer concurrent sequences, a host tier, or more workers."
+         memory, fewer concurrent sequences, a host tier, or more workers. The fix says how many stored blocks \
+         two and three times the capacity would avoid, by the order of evictions."
     }
 
     fn explains(&self) -> &'static [&'static str] {
@@ -70,11 +72,14 @@ impl Rule for CacheChurn {
             Severity::Warning,
             Grade::Likely,
             phrase!("{} % of newly stored blocks had been evicted within the previous 10 minutes ({}).", Decimal(share * 100.0, 0), counts),
-            vec![
+            [
                 Proof::new(measure::BLOCKS_STORED_AGAIN, counts, Origin::KvEvents)
                     .at(evidence.at),
                 removed,
-            ],
+            ]
+            .into_iter()
+            .chain(larger_cache::proof(evidence))
+            .collect(),
         )
         .about(evidence.present().filter(churns))
         .means(
@@ -84,7 +89,8 @@ impl Rule for CacheChurn {
         .rather_than("KVT010: a cache can churn without being full of running requests.")
         .mended_by(
             phrase!("Increase the KV cache capacity: fp8 KV cache, a larger share of GPU memory, a smaller {}, a \
-                 host tier, or more workers.", evidence.sequences_flag()),
+                 host tier, or more workers.", evidence.sequences_flag())
+            .and(larger_cache::effect(evidence)),
             "rolling restart of every worker whose settings change",
         )
         .into()

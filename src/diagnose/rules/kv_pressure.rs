@@ -1,5 +1,6 @@
 //! KVT010: running requests fill the KV cache.
 
+use super::larger_cache;
 use crate::diagnose::Origin;
 use crate::diagnose::measure;
 use crate::diagnose::phrase::{Decimal, phrase};
@@ -82,7 +83,7 @@ impl Rule for KvPressure {
             Severity::Warning,
             Grade::Likely,
             phrase!("{} of {} ranks have nearly all KV blocks in use.", full.len(), known.len()),
-            proofs.collect(),
+            proofs.chain(larger_cache::proof(evidence)).collect(),
         )
         .about(full.iter().filter_map(|(name, _)| named(evidence, name)))
         .means(
@@ -93,7 +94,8 @@ impl Rule for KvPressure {
             phrase!(
                 "Lower {} or the context length, or give the KV cache more memory.",
                 evidence.sequences_flag()
-            ),
+            )
+            .and(larger_cache::effect(evidence)),
             "rolling restart of every worker whose settings change",
         )
         .into()

@@ -22,7 +22,9 @@ impl Learner<'_> {
     /// Forgets what `rank` stored.
     pub(in crate::engine) fn forget_stores(&mut self, rank: WorkerRank) {
         if let Some(index) = self.known.fleet.workers.index_of(rank) {
-            self.known.routing.missing_parents.forget(u32::try_from(index).unwrap_or(u32::MAX));
+            let number = u32::try_from(index).unwrap_or(u32::MAX);
+            self.known.routing.missing_parents.forget(number);
+            self.known.routing.prefixes.curve.forget(number);
         }
     }
 

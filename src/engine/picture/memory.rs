@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::domain::{ClaimOf, ClaimWhat, Provenance, Subject, Timestamp};
 use crate::engine::Knowledge;
-use crate::model::{RankRecord, Tally};
+use crate::engine::curve::counts_all;
+use crate::model::{Avoided, RankRecord, Tally};
 use crate::snapshot::{MemoryRow, Sourced};
 
 /// Most ranks with a row: each costs some dozen look-ups of claims.
@@ -23,19 +24,21 @@ const LATELY: Duration = Duration::from_secs(300);
 type Figure = Option<Sourced<f64>>;
 
 pub(super) fn rows(known: &Knowledge, at: Timestamp) -> Vec<MemoryRow> {
-    let ranks = known.fleet.workers.ranks().iter().filter(|record| {
+    let ranks = known.fleet.workers.ranks().iter().enumerate().filter(|(_, record)| {
         known.setup().is_chosen(&Subject::Worker(record.rank.worker))
             && !known.fleet.workers.worker(record.rank.worker).is_some_and(|worker| worker.gone)
     });
-    ranks.take(RANK_LIMIT).map(|record| row(known, record, at)).collect()
+    ranks.take(RANK_LIMIT).map(|(index, record)| row(known, index, record, at)).collect()
 }
 
-fn row(known: &Knowledge, record: &RankRecord, at: Timestamp) -> MemoryRow {
+fn row(known: &Knowledge, index: usize, record: &RankRecord, at: Timestamp) -> MemoryRow {
     let room = Room::new(known, record);
     let churn = Churn::new(known, record, at);
     let held = known.index.mirror.counts(record.rank).held[0];
     let held = told(held as f64, "blocks by KV events", at);
     let held = counts_all(record).then_some(held);
+    let [avoided_1_25, avoided_1_5, avoided_2, avoided_3] =
+        avoided(known, index, record, &room, at);
     let pressure = ratio(churn.working_set.as_ref(), room.blocks.as_ref());
     MemoryRow {
         alias: known.fleet.workers.alias(record.rank.worker),
@@ -55,15 +58,33 @@ fn row(known: &Knowledge, record: &RankRecord, at: Timestamp) -> MemoryRow {
         working_set: churn.working_set,
         pressure,
         returned: churn.returned,
+        avoided_1_25,
+        avoided_1_5,
+        avoided_2,
+        avoided_3,
     }
 }
 
-/// Returns true when the mirror holds what the rank does: its past is known, and its stores hold blocks.
-fn counts_all(record: &RankRecord) -> bool {
-    let counters = &record.counters;
-    let empty = counters.stores > 0 && counters.empty_stores * 2 >= counters.stores;
-    let full = counters.stores > counters.empty_stores;
-    record.complete && !empty && (full || counters.removed_blocks == 0)
+/// Returns the shares of stored blocks that larger caches would have avoided, each with its basis.
+fn avoided(
+    known: &Knowledge,
+    index: usize,
+    record: &RankRecord,
+    room: &Room,
+    at: Timestamp,
+) -> [Figure; Avoided::FACTORS.len()] {
+    let capacity = room.blocks.as_ref().map(|blocks| super::router::whole(blocks.value));
+    let known = known.avoided(index, record, capacity);
+    std::array::from_fn(|point| {
+        let (avoided, capacity) = known.as_ref()?;
+        let (share, margin) = (avoided.share(point)?, avoided.margin(point)?);
+        let text = format!(
+            "margin {:.1} %, {} samples; capacity {capacity} blocks",
+            margin * 100.0,
+            avoided.samples
+        );
+        Some(derived(share, text, at))
+    })
 }
 
 /// The room of a rank's cache.

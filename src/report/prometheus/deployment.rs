@@ -57,6 +57,11 @@ const MISMATCH: Stated = counter(
     "Times that a block size mismatch was found, by finding",
 );
 
+const AVOIDED: Stated = gauge(
+    "kvtop_avoided_store_ratio",
+    "Share of stored blocks that a KV cache of so many times the capacity would have avoided",
+);
+
 /// Adds 0 or 1 for each mismatch: what one check finds.
 pub(super) fn put_mismatch(page: &mut Page, snapshot: &Snapshot, labels: &Labels) {
     for id in MISMATCHES {
@@ -161,6 +166,11 @@ fn blocks(page: &mut Page, snapshot: &Snapshot, labels: &Labels) {
     page.put(&workers, labels, present.len() as u64);
     if !snapshot.hears_events() || snapshot.is_unread() {
         return;
+    }
+    let curve = snapshot.curve.iter().flat_map(|curve| &curve.points);
+    for point in curve {
+        let labels = labels.with("capacity", point.factor.to_string());
+        page.put(&AVOIDED, &labels, point.avoided);
     }
     let tree = &snapshot.tree;
     for (name, help, value) in [

@@ -11,7 +11,7 @@ use crate::tui::theme::{Glyphs, Role};
 use crate::tui::widgets::canvas::{Canvas, Part, part};
 
 /// Rows that every figure needs, one each, with the frame.
-pub const ROWS: u16 = 17;
+pub const ROWS: u16 = 21;
 
 /// Columns of the names; the longest has 22.
 const NAMES: usize = 24;

@@ -1,0 +1,260 @@
+//! The share of stored blocks that a larger KV cache would still have held.
+//!
+//! Engines evict the block that was used longest ago. At any moment a cache of n more blocks would therefore also
+//! hold the n blocks that were evicted last and not stored again since (LRU inclusion, Mattson et al. 1970). A block
+//! that is stored again when n such blocks have been evicted since its own eviction, itself included, needs n more
+//! blocks of capacity to stay. Cache hits publish no event, and none is needed: they are hits in the larger cache too.
+//!
+//! Blocks are sampled by their hash, and counts and distances scaled by the rate (SHARDS, Waldspurger et al. 2015),
+//! so that memory stays bounded however large the caches are.
+
+mod histogram;
+
+use std::collections::VecDeque;
+
+use histogram::Histogram;
+
+use crate::domain::{Block, FastMap, SequenceHash, Timestamp};
+
+/// Most evicted blocks that are remembered, over all ranks.
+const EVICTED_LIMIT: usize = 131_072;
+
+/// Most and fewest evicted blocks that are remembered of one rank.
+const RANK_LIMITS: (usize, usize) = (2_048, 64);
+
+/// Evictions are followed until a cache of this many times the capacity would not hold the block either.
+const DEEPEST: u64 = 5;
+
+/// At first each block counts. A rank whose evictions do not fit is sampled, one block in `1 << shift`.
+const FIRST_SHIFT: u32 = 0;
+
+/// The least rate: one block in 65,536.
+const LAST_SHIFT: u32 = 16;
+
+/// Counts are kept for this many seconds, and for as long again.
+const PERIOD: u64 = 900;
+
+/// Follows evictions and stores of each rank.
+#[derive(Debug, Default)]
+pub struct CapacityCurve {
+    ranks: FastMap<u32, RankCurve>,
+}
+
+/// The stores of one rank, by the capacity that would have avoided them.
+#[derive(Debug)]
+struct RankCurve {
+    /// The number of its eviction, by sampled block that is evicted and not stored again.
+    evicted: FastMap<SequenceHash, u64>,
+    /// The same blocks, earliest eviction first.
+    order: VecDeque<(u64, SequenceHash)>,
+    /// The number of the next eviction.
+    next: u64,
+    shift: u32,
+    /// Most blocks that it held when it evicted one.
+    full_at: u64,
+    /// Blocks sampled since the start of the period before the present one.
+    present: Histogram,
+    before: Histogram,
+    /// The start of the present period, in seconds.
+    since: u64,
+}
+
+/// Stores of one or more ranks, by capacity.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Avoided {
+    /// Sampled stored blocks behind the shares.
+    pub samples: u64,
+    /// Stored blocks.
+    pub stored: f64,
+    /// Of those, the blocks that a cache of [`Avoided::FACTORS`] times the capacity would still have held.
+    pub avoided: [f64; Self::FACTORS.len()],
+}
+
+impl Avoided {
+    /// The capacities that are asked for, as multiples of the present one.
+    pub const FACTORS: [f64; 4] = [1.25, 1.5, 2.0, 3.0];
+
+    /// Fewest sampled blocks for which a share is given.
+    pub const FEWEST: u64 = 200;
+
+    /// Adds the stores of another rank.
+    pub fn add(&mut self, other: &Self) {
+        self.samples += other.samples;
+        self.stored += other.stored;
+        for (sum, more) in self.avoided.iter_mut().zip(other.avoided) {
+            *sum += more;
+        }
+    }
+
+    /// Returns the share of stored blocks that the capacity at `index` of [`Avoided::FACTORS`] would have avoided,
+    /// 0 to 1; none with too few samples.
+    #[must_use]
+    pub fn share(&self, index: usize) -> Option<f64> {
+        let avoided = self.avoided.get(index)?;
+        let known = self.samples >= Self::FEWEST && self.stored > 0.0;
+        known.then(|| (avoided / self.stored).clamp(0.0, 1.0))
+    }
+
+    /// Returns the margin around [`Avoided::share`] within which 19 of 20 samples of this size lie, 0 to 1. Where
+    /// no sample was avoided, or every one, it is that of the rule of three.
+    #[must_use]
+    pub fn margin(&self, index: usize) -> Option<f64> {
+        let share = self.share(index)?;
+        let samples = self.samples as f64;
+        Some((1.96 * (share * (1.0 - share) / samples).sqrt()).max(3.0 / samples))
+    }
+}
+
+impl CapacityCurve {
+    /// Notes that the rank numbered `rank` evicted blocks, earliest first, and holds `held` blocks besides.
+    pub fn removed(&mut self, rank: u32, hashes: &[SequenceHash], held: u64) {
+        let limit = self.limit();
+        let curve = self.ranks.entry(rank).or_default();
+        curve.full_at = curve.full_at.max(held.saturating_add(hashes.len() as u64));
+        for hash in hashes {
+            if is_sampled(*hash, curve.shift) {
+                curve.evict(*hash, limit);
+            }
+        }
+    }
+
+    /// Notes that the rank numbered `rank` stored `blocks` at `at`.
+    pub fn stored(&mut self, rank: u32, blocks: &[Block], at: Timestamp) {
+        if blocks.is_empty() {
+            return;
+        }
+        let curve = self.ranks.entry(rank).or_default();
+        curve.turn(at.seconds());
+        for block in blocks {
+            if is_sampled(block.sequence, curve.shift) {
+                curve.store(block.sequence);
+            }
+        }
+    }
+
+    /// Notes that the rank numbered `rank` emptied its cache: no capacity would have kept those blocks.
+    pub fn cleared(&mut self, rank: u32) {
+        if let Some(curve) = self.ranks.get_mut(&rank) {
+            curve.evicted.clear();
+            curve.order.clear();
+        }
+    }
+
+    /// Forgets the rank numbered `rank`: another process took its place.
+    pub fn forget(&mut self, rank: u32) {
+        self.ranks.remove(&rank);
+    }
+
+    /// Returns the most blocks that the rank numbered `rank` held when it evicted some; none before its first
+    /// eviction. Without other knowledge that is its capacity, if all its blocks are known.
+    #[must_use]
+    pub fn full_at(&self, rank: u32) -> Option<u64> {
+        self.ranks.get(&rank).map(|curve| curve.full_at).filter(|held| *held > 0)
+    }
+
+    /// Returns the stores of the last 15 to 30 minutes of the rank numbered `rank`, whose cache has a capacity of
+    /// `capacity` blocks; none before its first store.
+    #[must_use]
+    pub fn avoided(&self, rank: u32, capacity: u64) -> Option<Avoided> {
+        let curve = self.ranks.get(&rank)?;
+        let both = [&curve.present, &curve.before];
+        let mut sum = Avoided {
+            samples: both.iter().map(|histogram| histogram.samples()).sum(),
+            stored: both.iter().map(|histogram| histogram.stored()).sum(),
+            avoided: [0.0; Avoided::FACTORS.len()],
+        };
+        for (avoided, factor) in sum.avoided.iter_mut().zip(Avoided::FACTORS) {
+            let more = capacity as f64 * (factor - 1.0);
+            *avoided = both.iter().map(|histogram| histogram.within(more)).sum();
+        }
+        Some(sum)
+    }
+
+    /// Returns how many evictions are remembered.
+    #[must_use]
+    pub fn remembered(&self) -> usize {
+        self.ranks.values().map(|curve| curve.order.len()).sum()
+    }
+
+    fn limit(&self) -> usize {
+        let (most, fewest) = RANK_LIMITS;
+        (EVICTED_LIMIT / self.ranks.len().max(1)).clamp(fewest, most)
+    }
+}
+
+impl Default for RankCurve {
+    fn default() -> Self {
+        Self {
+            evicted: FastMap::default(),
+            order: VecDeque::new(),
+            next: 0,
+            shift: FIRST_SHIFT,
+            full_at: 0,
+            present: Histogram::default(),
+            before: Histogram::default(),
+            since: 0,
+        }
+    }
+}
+
+impl RankCurve {
+    fn evict(&mut self, hash: SequenceHash, limit: usize) {
+        self.next += 1;
+        if let Some(earlier) = self.evicted.insert(hash, self.next) {
+            self.take(earlier);
+        }
+        self.order.push_back((self.next, hash));
+        while self.order.len() > limit {
+            let reaches = (self.order.len() as u64) << self.shift;
+            let enough = reaches > self.full_at.saturating_mul(DEEPEST - 1);
+            if enough || self.shift >= LAST_SHIFT {
+                if let Some((_, oldest)) = self.order.pop_front() {
+                    self.evicted.remove(&oldest);
+                }
+            } else {
+                self.shift += 1;
+                let shift = self.shift;
+                self.order.retain(|(_, hash)| is_sampled(*hash, shift));
+                self.evicted.retain(|hash, _| is_sampled(*hash, shift));
+            }
+        }
+    }
+
+    fn store(&mut self, hash: SequenceHash) {
+        let distance = self
+            .evicted
+            .remove(&hash)
+            .and_then(|number| self.take(number))
+            .map(|later| later << self.shift);
+        self.present.count(distance, 1 << self.shift);
+    }
+
+    /// Takes the eviction numbered `number` out, and returns how many are at least as late.
+    fn take(&mut self, number: u64) -> Option<u64> {
+        let position = self.order.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+        let later = (self.order.len() - position) as u64;
+        self.order.remove(position);
+        Some(later)
+    }
+
+    /// Begins another period when the present one is over.
+    fn turn(&mut self, second: u64) {
+        if second < self.since.saturating_add(PERIOD) {
+            return;
+        }
+        let is_next = second < self.since.saturating_add(2 * PERIOD);
+        let ended = std::mem::take(&mut self.present);
+        self.before = if is_next { ended } else { Histogram::default() };
+        self.since = second;
+    }
+}
+
+/// Returns true for one hash in `1 << shift`. Hashes sampled at a lower rate are sampled at each higher one.
+fn is_sampled(hash: SequenceHash, shift: u32) -> bool {
+    // Engines may number blocks: a multiplication spreads such hashes.
+    let mixed = (hash.0 ^ (hash.0 >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    mixed.leading_zeros() >= shift
+}
+
+#[cfg(test)]
+mod tests;

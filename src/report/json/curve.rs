@@ -1,0 +1,44 @@
+//! The capacity curve.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::report::rfc3339;
+use crate::snapshot::{CapacityCurve, Snapshot};
+
+/// Stored blocks that a larger KV cache would have avoided; `null` with fewer than 200 sampled blocks, or while no
+/// capacity is known.
+#[derive(Serialize, JsonSchema)]
+pub(in crate::report) struct Curve {
+    at: String,
+    sampled_blocks: u64,
+    ranks: u64,
+    capacity_blocks: u64,
+    points: Vec<Point>,
+}
+
+/// One capacity; shares are from 0 to 1.
+#[derive(Serialize, JsonSchema)]
+struct Point {
+    factor: f64,
+    avoided_share: f64,
+    margin: f64,
+}
+
+impl Curve {
+    pub(in crate::report) fn new(snapshot: &Snapshot) -> Option<Self> {
+        let CapacityCurve { at, points, samples, ranks, capacity } = snapshot.curve.as_ref()?;
+        let points = points.iter().map(|point| Point {
+            factor: point.factor,
+            avoided_share: point.avoided,
+            margin: point.margin,
+        });
+        Some(Self {
+            at: rfc3339(*at),
+            sampled_blocks: *samples,
+            ranks: *ranks,
+            capacity_blocks: *capacity,
+            points: points.collect(),
+        })
+    }
+}
