@@ -13,8 +13,8 @@ pub use command::{
     BundleArgs, CheckArgs, CheckFormat, CompletionsArgs, ConfigArgs, ConfigCommand, DemoArgs,
     DeployArgs, DeployPart, DoctorArgs, DoctorFormat, ExplainArgs, ExportArgs, KeysArgs,
     KeysFormat, LintArgs, LintFormat, ManArgs, MetricsLevel, MonitorKind, Offset, RbacArgs,
-    RecordArgs, ReplayArgs, SchemaArgs, SchemaOf, Shell, SnapshotArgs, SnapshotFormat, StatArgs,
-    ThemesArgs, ThemesCommand,
+    RecordArgs, ReplayArgs, ReportArgs, ReportFormat, SchemaArgs, SchemaOf, Shell, SnapshotArgs,
+    SnapshotFormat, StatArgs, ThemesArgs, ThemesCommand,
 };
 pub use examples::{Example, examples};
 pub use format::Structured;
@@ -43,6 +43,8 @@ pub enum Command {
     Demo(DemoArgs),
     /// Play a recording on the live screen
     Replay(ReplayArgs),
+    /// Write the report of an incident from a recording: timeline, effect on users, findings, fixes
+    Report(ReportArgs),
     /// Record all incoming data to a file
     Record(RecordArgs),
     /// Print a one-off snapshot

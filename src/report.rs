@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod doctor;
+pub mod incident;
 pub mod json;
 mod json_path;
 mod line;

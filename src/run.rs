@@ -13,6 +13,7 @@ mod ending;
 mod exporter;
 mod fleet;
 mod headless;
+mod incident;
 mod lint;
 mod live;
 mod log_files;
@@ -324,6 +325,7 @@ pub fn run(mut cli: Cli) -> Result<Exit, RunError> {
                 snapshot::snapshot(snapshot, source, &config).await
             }
             Some(Command::Export(args)) => exporter::export(args, source).await,
+            Some(Command::Report(args)) => incident::report(args, source),
             Some(Command::Stat(stat)) => stat::stat(stat, source).await,
             Some(Command::Check(check)) => check::check(check, source).await,
             Some(Command::Doctor(args)) => doctor::doctor(args, source, &config).await,

@@ -44,6 +44,7 @@ mod recipes;
 mod recordings;
 mod refill;
 mod release;
+mod report;
 mod scenarios;
 mod screens;
 mod seeks;

@@ -52,6 +52,31 @@ pub enum Offset {
     BeforeEnd(Duration),
 }
 
+/// `kvtop report`.
+#[derive(Args, Clone, Debug)]
+pub struct ReportArgs {
+    /// Recording (.frames, .frames.zst or .frames.gz)
+    pub file: PathBuf,
+    /// Format of the page
+    #[arg(short, long, value_name = "FORMAT", default_value = "html")]
+    pub output: ReportFormat,
+    /// Start: after the beginning (30s) or before the end (-3m). Earlier frames still count as history
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = offset)]
+    pub from: Option<Offset>,
+    /// Title of the page [default: name of the recording]
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+}
+
+/// Format of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// One HTML file, without scripts and without anything to fetch
+    Html,
+    /// Markdown, with charts as text
+    Md,
+}
+
 /// `kvtop record`.
 #[derive(Args, Clone, Debug)]
 pub struct RecordArgs {

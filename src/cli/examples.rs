@@ -34,6 +34,16 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "report",
+        &[
+            ("kvtop report incident.frames.zst > incident.html", "a page for the post-mortem"),
+            (
+                "kvtop report incident.frames.zst -o md --from -30m",
+                "the last half hour, as Markdown",
+            ),
+        ],
+    ),
+    (
         "record",
         &[("kvtop record -n gtc-demo -o incident.frames.zst --for 10m", "record ten minutes")],
     ),

@@ -37,8 +37,7 @@ fn row(known: &Knowledge, index: usize, record: &RankRecord, at: Timestamp) -> M
     let held = known.index.mirror.counts(record.rank).held[0];
     let held = told(held as f64, "blocks by KV events", at);
     let held = counts_all(record).then_some(held);
-    let [avoided_1_25, avoided_1_5, avoided_2, avoided_3] =
-        avoided(known, index, record, &room, at);
+    let [quarter_more, half_more, twice, three_times] = avoided(known, index, record, &room, at);
     let pressure = ratio(churn.working_set.as_ref(), room.blocks.as_ref());
     MemoryRow {
         alias: known.fleet.workers.alias(record.rank.worker),
@@ -58,10 +57,10 @@ fn row(known: &Knowledge, index: usize, record: &RankRecord, at: Timestamp) -> M
         working_set: churn.working_set,
         pressure,
         returned: churn.returned,
-        avoided_1_25,
-        avoided_1_5,
-        avoided_2,
-        avoided_3,
+        avoided_1_25: quarter_more,
+        avoided_1_5: half_more,
+        avoided_2: twice,
+        avoided_3: three_times,
     }
 }
 

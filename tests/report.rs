@@ -1,0 +1,106 @@
+//! `kvtop report`: the page of an incident.
+
+use std::process::Output;
+use std::time::Duration;
+
+use kvtop::domain::Timestamp;
+use kvtop::engine::{Engine, EngineOptions};
+use kvtop::frame::{Frame, Origin};
+use kvtop::report::incident::{Incident, PageFormat};
+use kvtop::simulator::{Scenario, Simulation};
+use kvtop::snapshot::ViewQuery;
+
+use crate::support::fixture;
+
+const START: Timestamp = Timestamp(1_795_224_204_000_000);
+
+fn kvtop(arguments: &[&str]) -> Output {
+    std::process::Command::new(env!("CARGO_BIN_EXE_kvtop")).args(arguments).output().unwrap()
+}
+
+/// A mismatch that is cured after a minute, and two minutes after that; a picture each second.
+fn incident() -> Incident {
+    let mut simulation = Simulation::new(Scenario::Mismatch, 1, START);
+    let mut engine = Engine::new(EngineOptions::default());
+    let mut incident = Incident::default();
+    let hostile = "ERROR dynamo: <script>alert(1)</script> \u{1b}[31m | `";
+    let origin = Origin::Log {
+        namespace: "gtc-demo".into(),
+        pod: "<img src=x>|`frontend".into(),
+        container: "main".into(),
+    };
+    engine.ingest(&[Frame::new(START, origin, hostile.to_owned())]);
+    for second in 1..=180 {
+        let at = START.after(Duration::from_secs(second));
+        if second == 60 {
+            assert!(simulation.fix());
+        }
+        engine.ingest(&simulation.advance(at));
+        engine.advance(at);
+        let snapshot = engine.snapshot(&ViewQuery::default(), at);
+        if second == 180 { incident.end(&snapshot) } else { incident.note(&snapshot) }
+    }
+    incident
+}
+
+#[test]
+fn the_page_tells_what_happened_when_and_what_users_felt() {
+    let incident = incident();
+
+    let page = incident.page("Outage of Friday", PageFormat::Markdown);
+
+    for part in [
+        "# Outage of Friday",
+        "CRITICAL raised: KVT001 block-size-mismatch",
+        "resolved: KVT001 block-size-mismatch",
+        "## Effect on users",
+        "| Before, ",
+        "| After, ",
+        "Rejected stores  ",
+        "### Fix",
+        "### Would disprove this",
+        "## Not seen",
+    ] {
+        let found = page.contains(part) || part == "| Before, " && page.contains("| During, ");
+        assert!(found, "{part}\n{page}");
+    }
+    assert!(!page.contains("not resolved by the end"), "{page}");
+}
+
+#[test]
+fn the_html_page_needs_nothing_else_and_trusts_no_text() {
+    let page = incident().page("a <b> & \"c\"", PageFormat::Html);
+
+    assert!(page.contains("<h1>a &lt;b&gt; &amp; &quot;c&quot;</h1>"));
+    for danger in ["<script", "<img", "http://", "https://", "\u{1b}", " src=", "url("] {
+        assert!(!page.contains(danger), "{danger}");
+    }
+    assert!(page.matches("class=\"raised\"").count() > 1 && page.contains("class=\"resolved\""));
+    assert!(page.matches("<path class=\"curve\"").count() >= 4);
+    for tag in ["table", "td", "svg", "figure", "pre", "ul", "h2"] {
+        let count = |mark: String| page.matches(&mark).count();
+        assert_eq!(
+            count(format!("<{tag}>")) + count(format!("<{tag} ")),
+            count(format!("</{tag}>")),
+            "{tag}"
+        );
+    }
+}
+
+#[test]
+fn the_command_reads_a_recording_from_where_it_is_told_to() {
+    let path = fixture("captures/0.9.0-incident_load10.frames.gz");
+    let path = path.to_str().unwrap();
+
+    let whole = kvtop(&["report", path, "-o", "md"]);
+    let late = kvtop(&["report", path, "-o", "md", "--from", "-2s"]);
+    let html = kvtop(&["report", path]);
+    let missing = kvtop(&["report", "/nowhere.frames"]);
+
+    let text = |output: &Output| String::from_utf8(output.stdout.clone()).unwrap();
+    assert!(whole.status.success() && late.status.success() && html.status.success());
+    assert!(text(&whole).contains("(7 s). Status at the end: CRITICAL."), "{}", text(&whole));
+    assert!(text(&late).contains("(2 s). Status at the end: CRITICAL."), "{}", text(&late));
+    assert!(text(&html).starts_with("<!doctype html>"));
+    assert!(!missing.status.success() && missing.stdout.is_empty());
+}
