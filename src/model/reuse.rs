@@ -63,7 +63,7 @@ pub struct Reuse {
     votes: Votes,
     /// Prompts of known length, to compare chains with.
     told: u64,
-    /// True once it stopped for want of anybody who says what routers find.
+    /// True once its memory was full while no router reported its cache hits: it has stopped.
     full: bool,
 }
 

@@ -95,7 +95,7 @@ pub struct RouterTally {
     pub decode_failed: u64,
     /// Stores that routers' indexes took in, by their own counters.
     pub stores_applied: u64,
-    /// Stores that they refused for want of a parent, by their own counters.
+    /// Stores that they rejected because the parent block is unknown, by their own counters.
     pub stores_orphaned: u64,
     /// Stores that they refused for other reasons, by their own counters.
     pub stores_invalid: u64,
@@ -150,7 +150,7 @@ impl Tally {
 }
 
 impl RouterTally {
-    /// Returns the stores that routers say they refused for want of a parent, by their logs or their
+    /// Returns the stores that routers report as rejected because the parent block is unknown, by their logs or their
     /// counters.
     pub fn refused(&self) -> u64 {
         let said = self.parent_full + self.parent_empty + self.parent_unsaid;

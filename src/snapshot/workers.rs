@@ -55,7 +55,7 @@ impl RateSet {
     }
 }
 
-/// Tokens per block as claimed by each part, and as behaviour proves them; none where nobody says.
+/// Tokens per block as claimed by each part, and as behaviour proves them; none where nothing reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockSizes {
     /// The publisher's as stores and lengths of prompts prove it, while a finding rests on that.

@@ -12,7 +12,7 @@ use crate::frame::{Body, Frame};
 /// Payloads of at least this size are counted by bytes; smaller ones are bounded by the room of the channel.
 const LARGE: usize = 4 << 10;
 
-/// Bytes of large payloads in flight, where nobody says.
+/// Bytes of large payloads in flight, unless --max-memory says otherwise.
 const FRAMES: usize = 64 << 20;
 
 /// The budget of one process. A payload counts from when it is passed on until nobody holds it any more.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::domain::steers;
 
-/// Port of etcd where nobody says otherwise.
+/// Default port of etcd.
 const PORT: u16 = 2379;
 
 /// The address of a member of etcd.
