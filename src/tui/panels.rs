@@ -30,7 +30,6 @@ use super::text;
 use super::theme::{Glyphs, Role};
 use super::views;
 use super::widgets::canvas::{Canvas, Part};
-use super::widgets::chart;
 use super::widgets::panel::{self, Heading};
 use crate::domain::Timestamp;
 use crate::snapshot::{Answer, Feed, Knowledge, Snapshot, WorkerRow};
@@ -199,15 +198,6 @@ impl PanelContext<'_> {
     fn age(&self, at: Timestamp) -> String {
         let age = text::age(self.now.since(at));
         if self.held && age == text::JUST_NOW { String::from("then") } else { age }
-    }
-
-    /// Returns what the two ends of a graph over `window` are called.
-    fn ends(&self, window: Duration) -> [String; 2] {
-        let end = match self.age.as_secs() {
-            0 => String::from(chart::NOW),
-            _ => format!("-{}", text::span(self.age)),
-        };
-        [format!("-{}", text::span(window + self.age)), end]
     }
 
     /// Returns what a graph of one worker adds to its title where it covers less than what is wanted.

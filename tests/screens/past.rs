@@ -85,12 +85,13 @@ fn map_and_tree_of_the_past_are_those_of_that_moment() {
 #[test]
 fn graphs_of_the_past_cover_the_time_that_is_wanted() {
     let mut seat = mended((120, 36));
-    // The graphs of a worker end at the moment; the timeline has a cursor in it.
-    seat.keys("2{[[");
-    assert!(seat.screen().contains("─-6m20s──"), "{}", seat.screen());
+    // The graphs of routing end at the moment; the timeline has a cursor in it.
+    seat.keys("4{[[");
+    let screen = seat.screen();
+    assert!(screen.contains(" -1m20s │") && !screen.contains(" -2m20s  "), "{screen}");
     seat.keys("-");
     let screen = seat.screen();
-    assert!(screen.contains("─-2m20s──") && screen.contains("─-1m20s─ "), "{screen}");
+    assert!(screen.contains(" -2m20s  ") && screen.contains(" -1m20s │"), "{screen}");
     assert!(screen.contains("window 1m"), "{screen}");
 }
 

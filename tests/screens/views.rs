@@ -254,7 +254,7 @@ fn the_frame_of_an_event_is_told_although_the_picture_is_held() {
     seat.at = seat.at.after(std::time::Duration::from_secs(20));
     seat.keys("2\n");
     let screen = seat.screen();
-    assert!(screen.contains("w0 KV blocks/s") && screen.contains("─-20s─ "), "{screen}");
+    assert!(screen.contains("w0 KV blocks/s") && screen.contains(" -20s │"), "{screen}");
     seat.keys("3");
     assert!(seat.screen().contains("SUBTREE"), "the hottest prefixes are kept\n{}", seat.screen());
 }

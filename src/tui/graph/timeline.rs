@@ -16,8 +16,6 @@ use crate::tui::widgets::sparkline;
 
 /// Columns of the vertical axis: a label of six and its line.
 const AXIS: u16 = 7;
-/// The shortest time that the axis covers: a second stretched over the screen tells nothing.
-const SHORTEST: usize = 10;
 
 /// A series of an area.
 #[derive(Clone, Debug)]
@@ -166,7 +164,7 @@ impl Timeline {
     /// Returns the first point that is drawn: the graph begins where its data begin.
     fn first(&self) -> usize {
         let series = self.up.iter().chain(&self.down).map(|layer| layer.points.as_slice());
-        super::first_known(series).min(self.points().saturating_sub(SHORTEST))
+        super::first_shown(series, self.points())
     }
 
     fn vertical(

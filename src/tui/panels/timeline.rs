@@ -4,17 +4,18 @@ use std::time::Duration;
 
 use ratatui::layout::Rect;
 
+use super::charts::{self, Named};
 use super::{PanelContext, PanelId};
 use crate::domain::Timestamp;
-use crate::snapshot::{Series, SeriesSet, Snapshot};
+use crate::snapshot::{SeriesSet, Snapshot};
 use crate::tui::command::Command;
-use crate::tui::graph::timeline::{Layer, Marker, TimeAxis, Timeline};
+use crate::tui::graph::timeline::{Marker, TimeAxis, Timeline};
 use crate::tui::keymap::names::key_or_line;
 use crate::tui::markers;
 use crate::tui::text;
 use crate::tui::theme::Role;
 use crate::tui::views::overview::Shown;
-use crate::tui::widgets::canvas::{Canvas, Part, part};
+use crate::tui::widgets::canvas::{Canvas, part};
 
 /// The series that every panel of the overview shares, and where in them the screen stands.
 #[derive(Clone, Copy, Debug)]
@@ -43,34 +44,11 @@ impl Course<'_> {
     }
 }
 
-/// A series with its name, and its value now where there is one.
-struct Named {
-    name: &'static str,
-    now: Option<f64>,
-    layer: Layer,
-}
-
 /// Draws it.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
     let (up, down) = layers(context);
     let shown = context.look.overview.shown;
-    let mut notes: Vec<Part> = Vec::new();
-    let coloured = canvas.glyphs().braille && !canvas.is_colourless();
-    // Of series in which nothing happened only the first of each half is named.
-    let named = |all: &[Named]| -> Vec<usize> {
-        let any = |named: &Named| named.layer.points.iter().flatten().any(|value| *value > 0.0);
-        (0..all.len()).filter(|at| *at == 0 || any(&all[*at])).collect()
-    };
-    let shown_up = named(&up).into_iter().map(|at| &up[at]);
-    let shown_down = named(&down).into_iter().map(|at| &down[at]);
-    for named in shown_up.chain(shown_down) {
-        let fills = canvas.glyphs().fills;
-        let mark =
-            if coloured { canvas.glyphs().full } else { fills[named.layer.fill % fills.len()] };
-        let now = named.now.map_or_else(|| canvas.glyphs().none.to_owned(), shown.label());
-        let gap = if notes.is_empty() { "" } else { "  " };
-        notes.push(part(format!("{gap}{mark} {} {now}", named.name), named.layer.role));
-    }
+    let mut notes = charts::legend(canvas, &up, &down, shown.label());
     let key = key_or_line(context.keys, Command::NextGraph);
     notes.push(part(format!("  {key}"), Role::Key));
     notes.push(part(" other series", Role::Muted));
@@ -96,12 +74,11 @@ fn graph(
     down: Vec<Named>,
     markers: Vec<Marker>,
 ) -> Timeline {
-    let layers = |named: Vec<Named>| named.into_iter().map(|named| named.layer).collect();
     let course = context.timeline;
     let window = course.series.window;
     Timeline {
-        up: layers(up),
-        down: layers(down),
+        up: charts::layers(up),
+        down: charts::layers(down),
         top: context.look.overview.shown.top(),
         label: context.look.overview.shown.label(),
         end: course.end,
@@ -114,11 +91,14 @@ fn graph(
 
 fn layers(context: &PanelContext<'_>) -> (Vec<Named>, Vec<Named>) {
     let (series, snapshot) = (context.timeline.series, context.snapshot);
-    let one = |name, now, points: &Series, role| {
-        vec![Named { name, now, layer: Layer { points: points.points.clone(), role, fill: 0 } }]
-    };
+    let one = Named::alone;
     match context.look.overview.shown {
-        Shown::Blocks => blocks(snapshot, series, context.is_warming()),
+        Shown::Blocks => {
+            let rates = snapshot.hears_events().then_some(&snapshot.totals.rates.ten_seconds);
+            // Until earlier blocks are known, a missing parent is no fault and must not look like one.
+            let rejected = if context.is_warming() { Role::Unknown } else { Role::Series3 };
+            charts::blocks(&charts::Blocks::of_all(series), rates, rejected)
+        }
         Shown::Hits => {
             let tokens = series.cached_share.points.iter().any(Option::is_some);
             let (points, now) = if tokens {
@@ -130,15 +110,7 @@ fn layers(context: &PanelContext<'_>) -> (Vec<Named>, Vec<Named>) {
                 if tokens { "prompt tokens cached" } else { "requests with a cached prefix" };
             (one(name, now, points, Role::Series1), Vec::new())
         }
-        Shown::FirstToken => {
-            let above = series.ttft_p95.points.iter().zip(&series.ttft_p50.points);
-            let above = above.map(|(p95, p50)| Some((p95.as_ref()? - p50.as_ref()?).max(0.0)));
-            let [p50, p95] = snapshot.felt.first_token.map_or([None; 2], |pair| pair.map(Some));
-            let mut layers = one("p50", p50, &series.ttft_p50, Role::Series1);
-            let layer = Layer { points: above.collect(), role: Role::Series2, fill: 1 };
-            layers.push(Named { name: "p95", now: p95, layer });
-            (layers, Vec::new())
-        }
+        Shown::FirstToken => (charts::first_token(series, snapshot.felt.first_token), Vec::new()),
         Shown::InUse => {
             let now = snapshot.totals.kv_utilization;
             (one("mean of workers", now, &series.kv_utilization, Role::Series4), Vec::new())
@@ -153,61 +125,4 @@ fn layers(context: &PanelContext<'_>) -> (Vec<Named>, Vec<Named>) {
             (one("requests", now, &series.routed, Role::Series6), Vec::new())
         }
     }
-}
-
-/// Returns the blocks that came and those that went. A store without blocks counts as one.
-fn blocks(snapshot: &Snapshot, series: &SeriesSet, warming: bool) -> (Vec<Named>, Vec<Named>) {
-    let rates = &snapshot.totals.rates.ten_seconds;
-    let heard = snapshot.hears_events();
-    let now = |value: f64| heard.then_some(value.max(0.0));
-    let known = |points: Vec<Option<f64>>| if heard { points } else { Vec::new() };
-    let less = |whole: &Series, part: &Series| -> Vec<Option<f64>> {
-        let pairs = whole.points.iter().zip(&part.points);
-        pairs.map(|(whole, part)| Some((whole.as_ref()? - part.as_ref()?).max(0.0))).collect()
-    };
-    let empty = |refused: Option<f64>, blocks: Option<f64>| match (refused, blocks) {
-        (Some(refused), Some(blocks)) if refused > 0.0 && blocks <= 0.0 => Some(refused),
-        (Some(_), Some(_)) => Some(0.0),
-        _ => None,
-    };
-    let pairs = series.refused.points.iter().zip(&series.refused_blocks.points);
-    let empties: Vec<Option<f64>> =
-        pairs.map(|(refused, blocks)| empty(*refused, *blocks)).collect();
-    // Until earlier blocks are known, a missing parent is no fault and must not look like one.
-    let rejected = if warming { Role::Unknown } else { Role::Series3 };
-    let layer = |name, now, points, role, fill| Named {
-        name,
-        now,
-        layer: Layer { points: known(points), role, fill },
-    };
-    let stored = less(&series.stored_blocks, &series.refused_blocks);
-    let up = vec![
-        layer("stored", now(rates.stored_blocks - rates.refused_blocks), stored, Role::Series1, 0),
-        layer(
-            "empty",
-            empty(now(rates.refused), now(rates.refused_blocks)),
-            empties,
-            Role::Series5,
-            1,
-        ),
-        layer(
-            "rejected",
-            now(rates.refused_blocks),
-            series.refused_blocks.points.clone(),
-            rejected,
-            2,
-        ),
-    ];
-    let evicted = less(&series.removals, &series.unknown_removals);
-    let down = vec![
-        layer("evicted", now(rates.removals - rates.unknown_removals), evicted, Role::Series2, 0),
-        layer(
-            "of unknown blocks",
-            now(rates.unknown_removals),
-            series.unknown_removals.points.clone(),
-            rejected,
-            2,
-        ),
-    ];
-    (up, down)
 }

@@ -1,17 +1,17 @@
 //! Lines over time, in braille or ASCII, with axes and units.
 
+use std::time::Duration;
+
 use ratatui::layout::Rect;
 
 use super::canvas::Canvas;
 use super::sparkline;
+use crate::tui::graph;
 use crate::tui::text;
 use crate::tui::theme::Role;
 
 /// Columns of the vertical axis: a label of six and its line.
 const AXIS: usize = 7;
-
-/// The name of the end of a graph that tells of the present.
-pub const NOW: &str = "now";
 
 /// One line of a chart.
 #[derive(Clone, Copy, Debug)]
@@ -33,8 +33,10 @@ pub struct Chart<'a> {
     pub top: Option<f64>,
     /// Writes a value.
     pub label: fn(f64) -> String,
-    /// The labels at the ends of the axis.
-    pub ends: [String; 2],
+    /// The time that all points cover.
+    pub window: Duration,
+    /// Time between their end and now.
+    pub age: Duration,
 }
 
 impl Chart<'_> {
@@ -52,12 +54,17 @@ impl Chart<'_> {
         };
         let per_column = if canvas.glyphs().braille { 2 } else { 1 };
         let dots = usize::from(plot.width) * per_column;
-        let series: Vec<_> =
-            self.lines.iter().map(|line| (line, sparkline::resample(line.points, dots))).collect();
+        let count = self.lines.iter().map(|line| line.points.len()).max().unwrap_or(0);
+        let first = graph::first_shown(self.lines.iter().map(|line| line.points), count);
+        let cropped = |line: &Line<'_>| {
+            sparkline::resample(line.points.get(first..).unwrap_or_default(), dots)
+        };
+        let series: Vec<_> = self.lines.iter().map(|line| (line, cropped(line))).collect();
         let peak =
             series.iter().map(|(_, points)| sparkline::largest(points, 0.0)).fold(0.0, f64::max);
         let top = self.top.unwrap_or_else(|| scale(peak, 1.0));
-        self.axes(canvas, area, top);
+        let shown = count.saturating_sub(first).max(1) as f64 / count.max(1) as f64;
+        self.axes(canvas, area, top, self.window.mul_f64(shown));
         if canvas.glyphs().braille {
             braille(canvas, plot, &series, top);
         } else {
@@ -66,12 +73,12 @@ impl Chart<'_> {
             }
         }
         if series.iter().all(|(_, points)| points.iter().all(Option::is_none)) {
-            let why = if self.ends[1] == NOW { "no data yet" } else { "not known of that time" };
+            let why = if self.age.is_zero() { "no data yet" } else { "not known of that time" };
             canvas.put(plot, 1, plot.height / 2, why, Role::Muted);
         }
     }
 
-    fn axes(&self, canvas: &mut Canvas<'_>, area: Rect, top: f64) {
+    fn axes(&self, canvas: &mut Canvas<'_>, area: Rect, top: f64, span: Duration) {
         let [line, tick, corner] = canvas.glyphs().axis;
         let base = area.height - 1;
         let middle = (area.height - 1) / 2;
@@ -94,14 +101,18 @@ impl Chart<'_> {
             canvas.put(area, text::coordinate(AXIS - 1), y, mark, Role::Border);
         }
         let rule = canvas.glyphs().rule;
-        let [left, right] = &self.ends;
+        let left = format!("-{}", text::span(span + self.age));
+        let right = match self.age.as_secs() {
+            0 => String::from("now"),
+            _ => format!("-{}", text::span(self.age)),
+        };
         let room = usize::from(area.width) - AXIS;
         canvas.put(area, text::coordinate(AXIS - 1), base, corner, Role::Border);
         canvas.put(area, text::coordinate(AXIS), base, &rule.repeat(room), Role::Border);
         if room > left.len() + right.len() + 5 {
-            canvas.put(area, text::coordinate(AXIS + 1), base, left, Role::Muted);
+            canvas.put(area, text::coordinate(AXIS + 1), base, &left, Role::Muted);
             let x = usize::from(area.width) - right.len() - 1;
-            canvas.put(area, text::coordinate(x), base, right, Role::Muted);
+            canvas.put(area, text::coordinate(x), base, &right, Role::Muted);
         }
     }
 }

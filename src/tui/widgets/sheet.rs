@@ -1,5 +1,6 @@
 //! Text in rows: labels with what hangs beside them, and the table of evidence.
 
+use crate::tui::graph::bar;
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::widgets::canvas::{Part, part};
@@ -12,6 +13,8 @@ const LABELLED: usize = 44;
 const TABULAR: usize = 56;
 /// Columns of the mark before a piece of evidence.
 const MARK: usize = 4;
+/// Columns of a bar.
+const BAR: usize = 30;
 /// Rows of a cell of evidence while it is skimmed.
 const QUOTED: usize = 2;
 /// Rows of what it is about, and of what was seen, which names numbers.
@@ -70,6 +73,16 @@ impl Sheet {
         if !said.is_empty() {
             self.hang(label, text::wrap(said, self.room()), role);
         }
+    }
+
+    /// Writes a share as a bar under the words that tell of it; nothing where labels have no column.
+    pub fn bar(&mut self, share: f64, role: Role) {
+        if self.width < LABELLED {
+            return;
+        }
+        let mut row = vec![part(" ".repeat(LABEL), Role::Fg)];
+        row.extend(bar::filled(share, self.room().min(BAR), role, self.glyphs));
+        self.rows.push(row);
     }
 
     /// Writes lines that keep their breaks and their indentation; what is too long is cut.

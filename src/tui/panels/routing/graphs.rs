@@ -3,17 +3,19 @@
 use ratatui::layout::Rect;
 
 use super::detail;
+use crate::tui::graph::timeline::Layer;
+use crate::tui::panels::charts::{self, Areas};
 use crate::tui::panels::{PanelContext, PanelId};
 use crate::tui::text;
 use crate::tui::theme::Role;
 use crate::tui::widgets::canvas::{Canvas, part};
-use crate::tui::widgets::chart::{Chart, Line, scale};
+use crate::tui::widgets::chart::scale;
 use crate::tui::widgets::sparkline::largest;
 
-/// Workers that get a line of their own.
+/// Workers that get an area of their own.
 const LINES: usize = Role::SERIES.len();
 
-/// Draws requests routed per second, a line for each of the workers that get most.
+/// Draws requests routed per second, stacked by the workers that get most.
 pub fn rates(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
     let (id, title) = (PanelId::RoutedRates, "Decisions/s by worker");
     let total = context.snapshot.router.routed.max(1) as f64;
@@ -25,7 +27,8 @@ pub fn rates(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
     for (at, (share, role)) in shares() {
         let gap = if at > 0 { "  " } else { "" };
         let percent = text::whole_percent(share.routed as f64 / total);
-        notes.push(part(format!("{gap}{} {percent}%", share.alias), role));
+        let mark = charts::mark(canvas, at);
+        notes.push(part(format!("{gap}{mark} {} {percent}%", share.alias), role));
     }
     let more = detail.shares.len().saturating_sub(LINES) + detail.more;
     if more > 0 {
@@ -33,30 +36,37 @@ pub fn rates(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
     }
     let title = format!("{title}{}", context.kept(detail.window));
     let inner = context.frame(canvas, area, id, title, notes);
-    let line = |(at, (share, role)): (usize, (&'_ crate::snapshot::ShareRow, Role))| {
-        let digit = u32::try_from(at).ok().and_then(|at| char::from_digit(at, 10));
-        (share.series.points.clone(), role, digit.unwrap_or('*'))
+    let layer = |(fill, (share, role)): (usize, (&'_ crate::snapshot::ShareRow, Role))| {
+        let points = share.series.points.clone();
+        Layer { points, role, fill }
     };
-    let points: Vec<_> = shares().map(line).collect();
-    let lines = points.iter().map(|(points, role, mark)| Line { points, role: *role, mark: *mark });
-    let ends = context.ends(detail.window);
-    Chart { lines: lines.collect(), top: None, label: text::short, ends }.draw(canvas, inner);
+    let (up, label) = (shares().map(layer).collect(), text::short as fn(f64) -> String);
+    let (down, top, window) = (Vec::new(), None, detail.window);
+    Areas { up, down, top, label, window }.draw(canvas, inner, context);
 }
 
-/// Draws the mean time to first token.
+/// Draws the time to first token: percentiles where engines or frontends report them, and else the mean.
 pub fn ttft(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
     let (id, title) = (PanelId::Ttft, "Time to first token, s");
-    let Some(detail) = detail(context.snapshot) else {
+    let snapshot = context.snapshot;
+    let Some(detail) = detail(snapshot) else {
         return missing(canvas, area, context, id, title);
     };
-    let now = context.snapshot.router.ttft_mean.filter(|mean| mean.is_finite());
-    let now = now.map_or_else(|| canvas.glyphs().none.to_owned(), |mean| format!("{mean:.2}"));
-    let notes = vec![part(format!("mean {now}"), Role::Series5)];
+    let percentiles = snapshot.series.ttft_p95.points.iter().any(Option::is_some);
+    let up = if percentiles {
+        charts::first_token(&snapshot.series, snapshot.felt.first_token)
+    } else {
+        let now = snapshot.router.ttft_mean.filter(|mean| mean.is_finite());
+        charts::Named::alone("mean", now, &detail.ttft, Role::Series5)
+    };
+    let notes = charts::legend(canvas, &up, &[], seconds);
     let inner = context.frame(canvas, area, id, title, notes);
-    let line = Line { points: &detail.ttft.points, role: Role::Series5, mark: '*' };
-    let ends = context.ends(context.snapshot.series.window);
-    let top = Some(scale(largest(&detail.ttft.points, 0.0), 0.05));
-    Chart { lines: vec![line], top, label: seconds, ends }.draw(canvas, inner);
+    let up = charts::layers(up);
+    let highest = if percentiles { &snapshot.series.ttft_p95 } else { &detail.ttft };
+    let top = Some(scale(largest(&highest.points, 0.0), 0.05));
+    let (down, label) = (Vec::new(), seconds as fn(f64) -> String);
+    let window = snapshot.series.window;
+    Areas { up, down, top, label, window }.draw(canvas, inner, context);
 }
 
 /// Returns seconds in at most six columns.

@@ -13,6 +13,8 @@ use crate::tui::widgets::sheet::Sheet;
 /// Columns of a rank, and of a number of it.
 const RANK: usize = 8;
 const CELL: usize = 8;
+/// The label of the share of its blocks in use, which is drawn as a bar too.
+const IN_USE: &str = "IN USE";
 
 pub(super) fn write(
     sheet: &mut Sheet,
@@ -132,7 +134,7 @@ fn blocks(sheet: &mut Sheet, row: &WorkerRow, context: &PanelContext<'_>, glyphs
     for (label, found) in [
         ("CAPACITY", value(&row.capacity_blocks)),
         ("USED", value(&row.used_blocks)),
-        ("IN USE", share(&row.kv_utilization)),
+        (IN_USE, share(&row.kv_utilization)),
         ("HIT RATE", share(&row.hit_rate)),
     ] {
         match found {
@@ -141,6 +143,9 @@ fn blocks(sheet: &mut Sheet, row: &WorkerRow, context: &PanelContext<'_>, glyphs
                 sheet.say(label, &format!("{said} ({source}, {age})"), Role::Fg);
             }
             None => sheet.say(label, &format!("{} not reported", glyphs.none), Role::Muted),
+        }
+        if let Some(used) = row.kv_utilization.as_ref().filter(|_| label == IN_USE) {
+            sheet.bar(used.value, judge::usage(context.snapshot, Some(row), used.value));
         }
     }
 }

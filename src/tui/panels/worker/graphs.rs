@@ -1,11 +1,13 @@
 //! Graphs of the selected worker.
 
+use std::time::Duration;
+
 use ratatui::layout::Rect;
 
-use super::{alias, detail, selected};
-use crate::snapshot::{Series, WorkerDetail, WorkerRow};
+use super::{Entry, alias, detail, selected};
+use crate::snapshot::WorkerDetail;
 use crate::tui::judge;
-use crate::tui::panels::charts::are_empty;
+use crate::tui::panels::charts::{self, Areas, Named};
 use crate::tui::panels::{PanelContext, PanelId};
 use crate::tui::text;
 use crate::tui::theme::Role;
@@ -13,123 +15,86 @@ use crate::tui::widgets::canvas::{Canvas, Part, part};
 use crate::tui::widgets::chart::{Chart, Line};
 use crate::tui::widgets::panel;
 
-/// Lines that are drawn even where there is no room for their names.
-const LEAST: usize = 3;
-
-/// The series of a graph.
-#[derive(Clone, Copy)]
-struct Axis {
-    /// Its title, and a short one for where names of lines need the room.
-    titles: [&'static str; 2],
-    /// The value at the top; none to fit the data.
-    top: Option<f64>,
-    /// Writes a value.
-    label: fn(f64) -> String,
-}
-
-/// A line with its name and what it is now.
-struct Named<'a> {
-    name: &'static str,
-    series: &'a Series,
-    now: Option<String>,
-    role: Role,
-}
-
 /// Draws the blocks that its KV events store, remove and orphan per second.
 pub fn traffic(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
-    draw(
-        canvas,
-        area,
-        context,
-        PanelId::WorkerTraffic,
-        Axis { titles: ["KV blocks/s"; 2], top: None, label: text::short },
-        |it, row| {
-            let rates = &row.rates.ten_seconds;
-            // Until earlier blocks are known, orphans are no fault and must not look like one.
-            let known = judge::rejected(row).is_some();
-            let orphan = if known { Role::Series3 } else { Role::Unknown };
-            let line = |name, series, now: f64, role| Named {
-                name,
-                series,
-                now: Some(text::short(now)),
-                role,
-            };
-            let refused = if are_empty(&it.refused, &it.refused_blocks) {
-                line("empty stores", &it.refused, rates.refused, orphan)
-            } else {
-                line("rejected", &it.refused_blocks, rates.refused_blocks, orphan)
-            };
-            vec![
-                refused,
-                line("stored", &it.stored_blocks, rates.stored_blocks, Role::Series1),
-                line("removed", &it.removals, rates.removals, Role::Series2),
-                line("unknown", &it.unknown_removals, rates.unknown_removals, Role::Series4),
-            ]
-        },
-    );
+    let (id, title) = (PanelId::WorkerTraffic, "KV blocks/s");
+    let Some((entry, it)) = found(canvas, area, context, (id, title)) else { return };
+    // Until earlier blocks are known, orphans are no fault and must not look like one.
+    let known = judge::rejected(entry.row).is_some();
+    let rejected = if known { Role::Series3 } else { Role::Unknown };
+    let rates = &entry.row.rates.ten_seconds;
+    let (up, down) = charts::blocks(&charts::Blocks::of_one(it), Some(rates), rejected);
+    let label = text::short as fn(f64) -> String;
+    let notes = charts::legend(canvas, &up, &down, label);
+    let title = [title; 2];
+    let inner = frame(canvas, area, context, id, (&entry, title, it.window), notes);
+    let (up, down) = (charts::layers(up), charts::layers(down));
+    Areas { up, down, top: None, label, window: it.window }.draw(canvas, inner, context);
 }
 
 /// Draws the blocks that a router would hold for it.
 pub fn blocks(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
-    let axis = Axis { titles: ["Cached blocks"; 2], top: None, label: text::short };
-    draw(canvas, area, context, PanelId::WorkerBlocks, axis, |it, row| {
-        let now = Some(text::count(row.accepted));
-        vec![Named { name: "accepted", series: &it.accepted, now, role: Role::Series4 }]
-    });
+    let (id, title) = (PanelId::WorkerBlocks, "Cached blocks");
+    let Some((entry, it)) = found(canvas, area, context, (id, title)) else { return };
+    let now = Some(entry.row.accepted as f64);
+    let up = Named::alone("accepted", now, &it.accepted, Role::Series4);
+    let notes = charts::legend(canvas, &up, &[], text::short);
+    let inner = frame(canvas, area, context, id, (&entry, [title; 2], it.window), notes);
+    let (up, down, top) = (charts::layers(up), Vec::new(), None);
+    let label = text::short as fn(f64) -> String;
+    Areas { up, down, top, label, window: it.window }.draw(canvas, inner, context);
 }
 
 /// Draws the share of its KV blocks in use, and of prompts found cached.
 pub fn shares(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
-    let titles = ["KV in use, hits %", "%"];
-    let axis = Axis { titles, top: Some(1.0), label: text::whole_percent };
-    draw(canvas, area, context, PanelId::WorkerShares, axis, |it, row| {
-        let percent = |value: f64| text::whole_percent(value);
-        let used = row.kv_utilization.as_ref().map(|used| percent(used.value));
-        let hits = row.hit_rate.as_ref().map(|hits| percent(hits.value));
-        vec![
-            Named { name: "in use", series: &it.kv_utilization, now: used, role: Role::Series1 },
-            Named { name: "hits", series: &it.hit_rate, now: hits, role: Role::Series2 },
-        ]
-    });
+    let (id, titles) = (PanelId::WorkerShares, ["KV in use, hits %", "%"]);
+    let Some((entry, it)) = found(canvas, area, context, (id, titles[0])) else { return };
+    let now = |share: Option<f64>| {
+        share.map_or_else(|| canvas.glyphs().none.to_owned(), text::whole_percent)
+    };
+    let used = now(entry.row.kv_utilization.as_ref().map(|used| used.value));
+    let hits = now(entry.row.hit_rate.as_ref().map(|hits| hits.value));
+    let notes = vec![
+        part(format!("in use {used}"), Role::Series1),
+        part(format!("  hits {hits}"), Role::Series2),
+    ];
+    let inner = frame(canvas, area, context, id, (&entry, titles, it.window), notes);
+    let lines = vec![
+        Line { points: &it.hit_rate.points, role: Role::Series2, mark: 'h' },
+        Line { points: &it.kv_utilization.points, role: Role::Series1, mark: 'i' },
+    ];
+    let (top, label) = (Some(1.0), text::whole_percent as fn(f64) -> String);
+    Chart { lines, top, label, window: it.window, age: context.age }.draw(canvas, inner);
 }
 
-fn draw(
+/// Returns the selected worker with its series; draws an empty panel where there is none.
+fn found<'a>(
+    canvas: &mut Canvas<'_>,
+    area: Rect,
+    context: &PanelContext<'a>,
+    (id, title): (PanelId, &str),
+) -> Option<(Entry<'a>, &'a WorkerDetail)> {
+    let entry = selected(context);
+    let found = entry.and_then(|entry| Some((entry, detail(context, &entry)?)));
+    if found.is_none() {
+        let inner = context.frame(canvas, area, id, title, Vec::new());
+        context.unanswered(canvas, inner);
+    }
+    found
+}
+
+/// Draws the frame with the worker's name, with the short title where names of series need the room.
+fn frame(
     canvas: &mut Canvas<'_>,
     area: Rect,
     context: &PanelContext<'_>,
     id: PanelId,
-    axis: Axis,
-    lines: impl for<'a> Fn(&'a WorkerDetail, &WorkerRow) -> Vec<Named<'a>>,
-) {
-    let Axis { titles: [title, short], top, label } = axis;
-    let entry = selected(context);
-    let found = entry.and_then(|entry| Some((entry, detail(context, &entry)?)));
-    let Some((entry, detail)) = found else {
-        let inner = context.frame(canvas, area, id, title, Vec::new());
-        return context.unanswered(canvas, inner);
-    };
-    let named = lines(detail, entry.row);
-    let notes: Vec<Part> =
-        named.iter().enumerate().map(|(at, line)| note(canvas, at, line)).collect();
-    let kept = context.kept(detail.window);
+    (entry, [title, short], window): (&Entry<'_>, [&str; 2], Duration),
+    notes: Vec<Part>,
+) -> Rect {
+    let kept = context.kept(window);
     let whole = format!("{} {title}{kept}", alias(entry.row));
     let fits = panel::fitting(area, &whole, &notes) == notes.len();
     let title = if fits { whole } else { format!("{} {short}{kept}", alias(entry.row)) };
-    // A line whose name does not fit is a riddle; but never fewer than what a worker stores and loses.
-    let named = &named[..named.len().min(panel::fitting(area, &title, &notes).max(LEAST))];
-    let inner = context.frame(canvas, area, id, title, notes);
-    let mut lines = Vec::new();
-    // What comes first is worst, and is drawn over the others.
-    for line in named.iter().rev() {
-        let mark = line.name.chars().next().unwrap_or('*');
-        lines.push(Line { points: &line.series.points, role: line.role, mark });
-    }
-    let ends = context.ends(detail.window);
-    Chart { lines, top, label, ends }.draw(canvas, inner);
-}
-
-fn note(canvas: &Canvas<'_>, at: usize, line: &Named<'_>) -> Part {
-    let gap = if at > 0 { "  " } else { "" };
-    let now = line.now.as_deref().unwrap_or(canvas.glyphs().none);
-    part(format!("{gap}{} {now}", line.name), line.role)
+    context.frame(canvas, area, id, title, notes)
 }
