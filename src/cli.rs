@@ -11,10 +11,10 @@ use clap::{Parser, Subcommand};
 
 pub use command::{
     BundleArgs, CheckArgs, CheckFormat, CompletionsArgs, ConfigArgs, ConfigCommand, DemoArgs,
-    DeployArgs, DeployPart, DoctorArgs, DoctorFormat, ExplainArgs, ExportArgs, KeysArgs,
-    KeysFormat, LintArgs, LintFormat, ManArgs, MetricsLevel, MonitorKind, Offset, RbacArgs,
-    RecordArgs, ReplayArgs, ReportArgs, ReportFormat, SchemaArgs, SchemaOf, Shell, SnapshotArgs,
-    SnapshotFormat, StatArgs, ThemesArgs, ThemesCommand,
+    DeployArgs, DeployPart, DiffArgs, DiffFormat, DoctorArgs, DoctorFormat, ExplainArgs,
+    ExportArgs, KeysArgs, KeysFormat, LintArgs, LintFormat, ManArgs, MetricsLevel, MonitorKind,
+    Offset, RbacArgs, RecordArgs, ReplayArgs, ReportArgs, ReportFormat, SchemaArgs, SchemaOf,
+    Shell, SnapshotArgs, SnapshotFormat, StatArgs, ThemesArgs, ThemesCommand,
 };
 pub use examples::{Example, examples};
 pub use format::Structured;
@@ -45,6 +45,8 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Write the report of an incident from a recording: timeline, effect on users, findings, fixes
     Report(ReportArgs),
+    /// Compare two recordings or snapshots: exit code 0 same, 1 different, 2 unreadable or invalid command line
+    Diff(DiffArgs),
     /// Record all incoming data to a file
     Record(RecordArgs),
     /// Print a one-off snapshot

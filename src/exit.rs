@@ -10,7 +10,9 @@ pub enum Exit {
     Clean,
     /// Failure.
     Failed,
-    /// A word of the command line that is not known.
+    /// Two states differ, as `diff` has it.
+    Differs,
+    /// A word of the command line that is not known, or trouble where 1 has a meaning of its own.
     Usage,
     /// The verdict of `kvtop check`, as monitoring systems read it: 0 good, 1 warning, 2 critical, 3 unknown;
     /// what `kvtop lint` found: 0, 1, 3.
@@ -24,7 +26,7 @@ impl Exit {
     pub const fn code(self) -> u8 {
         match self {
             Self::Clean => 0,
-            Self::Failed => 1,
+            Self::Failed | Self::Differs => 1,
             Self::Usage => 2,
             Self::Check(code) => code,
             Self::Signal(number) => 128 + number,

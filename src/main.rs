@@ -29,15 +29,19 @@ fn work() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return ExitCode::from(refused(&error)),
     };
-    // Monitoring systems take 1 and 2 for findings.
-    let judges = matches!(cli.command, Some(Command::Check(_) | Command::Lint(_)));
+    let failed = match cli.command {
+        // Monitoring systems take 1 and 2 for findings.
+        Some(Command::Check(_) | Command::Lint(_)) => Some(exit::Exit::Check(3)),
+        // 1 says that two states differ.
+        Some(Command::Diff(_)) => Some(exit::Exit::Usage),
+        _ => None,
+    };
     match run::run(cli) {
         Ok(exit) => ExitCode::from(exit.code()),
         Err(error) => {
             // When nobody reads the error, the exit code is all that is left to say.
             drop(writeln!(std::io::stderr(), "kvtop: {}", error.said()));
-            let failed = if judges { exit::Exit::Check(3) } else { error.exit() };
-            ExitCode::from(failed.code())
+            ExitCode::from(failed.unwrap_or_else(|| error.exit()).code())
         }
     }
 }

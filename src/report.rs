@@ -1,6 +1,7 @@
 //! Headless outputs of a snapshot: JSON, tables, and one line a second.
 
 pub mod check;
+pub mod diff;
 pub mod doctor;
 pub mod incident;
 pub mod json;
@@ -16,7 +17,7 @@ pub use line::{stat_header, stat_line};
 pub use schema::{Output, schema};
 pub use table::{csv, markdown, text, wide};
 
-use crate::domain::Timestamp;
+use crate::domain::{Timestamp, steers};
 use crate::snapshot::Snapshot;
 
 /// Returns `at` in RFC 3339 with milliseconds, in UTC; empty for a time beyond the calendar.
@@ -41,6 +42,11 @@ pub fn incomplete(snapshot: &Snapshot) -> Vec<String> {
     let pending = snapshot.sources.iter().filter(|row| row.pending);
     let pending = pending.map(|row| format!("{} has not listed its streams yet", row.name));
     behind.into_iter().chain(pending).collect()
+}
+
+/// Returns `text` without characters that a terminal would obey.
+fn plain_text(text: &str) -> String {
+    text.chars().filter(|letter| !steers(*letter)).collect()
 }
 
 /// Returns a number with commas between its thousands.

@@ -6,6 +6,7 @@ mod cluster;
 mod complete;
 mod demo;
 mod deploy;
+mod diff;
 mod discovery;
 mod doctor;
 mod driver;
@@ -49,6 +50,7 @@ use crate::config::ConfigError;
 use crate::exit::Exit;
 use crate::record::RecordError;
 use crate::report::BadPath;
+use crate::report::diff::BadState;
 use crate::source::etcd::BadEtcdAddress;
 use crate::source::indexer::BadIndexerUrl;
 use crate::source::kube::{KubeConfigError, Refusal};
@@ -196,6 +198,31 @@ pub enum RunError {
         #[source]
         source: io::Error,
     },
+    /// A file to compare is neither a recording nor a snapshot.
+    #[error("could not compare `{}`", path.display())]
+    State {
+        /// The file.
+        path: PathBuf,
+        /// The fault in it.
+        #[source]
+        why: BadState,
+    },
+    /// A file to compare is too large to be a snapshot.
+    #[error("could not compare `{}`: a snapshot has at most {most} MiB", path.display())]
+    LargeState {
+        /// The file.
+        path: PathBuf,
+        /// The limit.
+        most: u64,
+    },
+    /// A moment of a snapshot, which has only one.
+    #[error("`{}` is a snapshot, which has a single moment: {option} is for recordings", path.display())]
+    Moment {
+        /// The file.
+        path: PathBuf,
+        /// The option.
+        option: &'static str,
+    },
     /// There is no place for a config file.
     #[error("no path for the config file: set XDG_CONFIG_HOME or HOME, or pass --config")]
     NoHome,
@@ -251,6 +278,7 @@ impl RunError {
             | Self::View { .. }
             | Self::Scenario { .. }
             | Self::Finding { .. }
+            | Self::Moment { .. }
             | Self::Theme(ThemeError::UnknownTheme { .. }) => Exit::Usage,
             _ => Exit::Failed,
         }
@@ -325,6 +353,7 @@ pub fn run(mut cli: Cli) -> Result<Exit, RunError> {
                 snapshot::snapshot(snapshot, source, &config).await
             }
             Some(Command::Export(args)) => exporter::export(args, source).await,
+            Some(Command::Diff(args)) => diff::diff(args, source),
             Some(Command::Report(args)) => incident::report(args, source),
             Some(Command::Stat(stat)) => stat::stat(stat, source).await,
             Some(Command::Check(check)) => check::check(check, source).await,

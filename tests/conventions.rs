@@ -62,7 +62,7 @@ fn recordings() -> Vec<(String, PathBuf)> {
 
 #[test]
 fn schemas_are_committed_and_describe_every_field_of_real_outputs() {
-    for kind in ["check", "check-fleet", "snapshot", "lint", "doctor", "config"] {
+    for kind in ["check", "check-fleet", "snapshot", "diff", "lint", "doctor", "config"] {
         let path = Path::new("docs/reference/schema").join(format!("{kind}.schema.json"));
         bless::page(path, &run(&["schema", kind]).1);
     }
@@ -202,6 +202,8 @@ fn help_is_in_groups_with_examples_that_the_command_line_takes() {
         "rbac",
         "export",
         "deploy",
+        "report",
+        "diff",
         "schema",
         "themes",
         "keys",

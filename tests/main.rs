@@ -17,6 +17,7 @@ mod conventions;
 mod demo;
 mod deploy;
 mod diagnosis;
+mod diff;
 mod discovery;
 mod doctor;
 mod engine;

@@ -34,6 +34,9 @@ _kvtop() {
             kvtop,deploy)
                 cmd="kvtop__subcmd__deploy"
                 ;;
+            kvtop,diff)
+                cmd="kvtop__subcmd__diff"
+                ;;
             kvtop,doctor)
                 cmd="kvtop__subcmd__doctor"
                 ;;
@@ -126,6 +129,9 @@ _kvtop() {
                 ;;
             kvtop__subcmd__help,deploy)
                 cmd="kvtop__subcmd__help__subcmd__deploy"
+                ;;
+            kvtop__subcmd__help,diff)
+                cmd="kvtop__subcmd__help__subcmd__diff"
                 ;;
             kvtop__subcmd__help,doctor)
                 cmd="kvtop__subcmd__help__subcmd__doctor"
@@ -224,7 +230,7 @@ _kvtop() {
 
     case "${cmd}" in
         kvtop)
-            opts="-n -A -l -h -V --namespace --all-namespaces --selector --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --engine --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --prometheus --prometheus-token-file --prometheus-ca --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help --version demo replay report record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help"
+            opts="-n -A -l -h -V --namespace --all-namespaces --selector --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --engine --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --prometheus --prometheus-token-file --prometheus-ca --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help --version demo replay report diff record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1109,6 +1115,44 @@ _kvtop() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        kvtop__subcmd__diff)
+            opts="-o -h --output --at-a --at-b --max-memory --config --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --output)
+                    COMPREPLY=($(compgen -W "text md json yaml jsonpath=" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text md json yaml jsonpath=" -- "${cur}"))
+                    return 0
+                    ;;
+                --at-a)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --at-b)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-memory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         kvtop__subcmd__doctor)
             opts="-o -n -h --output --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --engine --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -1448,7 +1492,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__help)
-            opts="demo replay report record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help"
+            opts="demo replay report diff record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1588,6 +1632,20 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__help__subcmd__deploy)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kvtop__subcmd__help__subcmd__diff)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2320,7 +2378,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__schema)
-            opts="-h --help check check-fleet snapshot lint doctor config"
+            opts="-h --help check check-fleet snapshot diff lint doctor config"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -68,6 +68,43 @@ pub struct ReportArgs {
     pub title: Option<String>,
 }
 
+/// `kvtop diff`.
+#[derive(Args, Clone, Debug)]
+pub struct DiffArgs {
+    /// First state: a recording, or a file of `kvtop snapshot -o json`; `-` reads a snapshot from standard input
+    #[arg(value_name = "A")]
+    pub a: PathBuf,
+    /// Second state, likewise
+    #[arg(value_name = "B")]
+    pub b: PathBuf,
+    /// Output format
+    #[arg(short, long, value_name = "FORMAT", default_value = "text",
+        value_parser = Formats::new(DIFF, DiffFormat::Structured))]
+    pub output: DiffFormat,
+    /// Moment of recording A: after its beginning (30s) or before its end (-3m) [default: its end]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = offset)]
+    pub at_a: Option<Offset>,
+    /// Moment of recording B, likewise
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = offset)]
+    pub at_b: Option<Offset>,
+}
+
+/// Output formats of `kvtop diff`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DiffFormat {
+    /// What differs, as aligned text
+    Text,
+    /// The same as Markdown
+    Md,
+    /// JSON, YAML or a template of JSON paths
+    Structured(Structured),
+}
+
+const DIFF: &[(&str, &str, DiffFormat)] = &[
+    ("text", "What differs, as aligned text", DiffFormat::Text),
+    ("md", "The same as Markdown", DiffFormat::Md),
+];
+
 /// Format of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ReportFormat {
@@ -386,6 +423,8 @@ pub enum SchemaOf {
     CheckFleet,
     /// `kvtop snapshot -o json`
     Snapshot,
+    /// `kvtop diff -o json`
+    Diff,
     /// `kvtop lint -o json`
     Lint,
     /// `kvtop doctor -o json`

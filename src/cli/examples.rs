@@ -44,6 +44,17 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "diff",
+        &[
+            ("kvtop diff before.frames.zst after.frames.zst", "the last moments of two recordings"),
+            (
+                "kvtop diff incident.frames.zst incident.frames.zst --at-a -10m",
+                "a recording ten minutes before its end, and at its end",
+            ),
+            ("kvtop snapshot -n gtc-demo -o json | kvtop diff monday.json -", "monday and now"),
+        ],
+    ),
+    (
         "record",
         &[("kvtop record -n gtc-demo -o incident.frames.zst --for 10m", "record ten minutes")],
     ),

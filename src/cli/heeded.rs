@@ -51,6 +51,7 @@ fn uses(command: &[&str], id: &str) -> bool {
 /// Returns the shared options that a command uses, given its names; none if it uses all of them.
 fn heeded(command: &[&str]) -> Option<Vec<&'static str>> {
     Some(match command {
+        ["diff"] => vec!["config", "max_memory"],
         ["demo" | "replay"] => [&SCREEN[..], &["max_memory"]].concat(),
         ["lint" | "explain" | "schema" | "completions" | "man" | "help", ..]
         | ["themes"]

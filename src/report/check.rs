@@ -310,7 +310,7 @@ pub(super) struct Report<'a> {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Finding<'a> {
+pub(super) struct Finding<'a> {
     id: &'static str,
     name: &'static str,
     severity: &'static str,
@@ -364,12 +364,23 @@ struct Rollout<'a> {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Check<'a> {
+pub(super) struct Check<'a> {
     id: &'static str,
     name: &'static str,
     verdict: &'static str,
     missing: Option<&'a str>,
     note: &'a str,
+}
+
+impl<'a> Check<'a> {
+    fn new(check: &'a CheckRow) -> Self {
+        let (verdict, missing) = match &check.verdict {
+            CheckVerdict::Clear => ("clear", None),
+            CheckVerdict::Found => ("found", None),
+            CheckVerdict::Unknown { missing } => ("unknown", Some(missing.as_str())),
+        };
+        Self { id: check.id, name: check.name, verdict, missing, note: &check.note }
+    }
 }
 
 /// Formats status and findings as the contract's JSON.
@@ -397,19 +408,8 @@ impl<'a> Report<'a> {
             target: Some(Target::new(snapshot)),
             incomplete: super::incomplete(snapshot),
             catching_up: Reading::new(snapshot),
-            findings: snapshot.findings.iter().map(|row| finding(row, snapshot.at)).collect(),
-            checks: snapshot
-                .checks
-                .iter()
-                .map(|check| {
-                    let (verdict, missing) = match &check.verdict {
-                        CheckVerdict::Clear => ("clear", None),
-                        CheckVerdict::Found => ("found", None),
-                        CheckVerdict::Unknown { missing } => ("unknown", Some(missing.as_str())),
-                    };
-                    Check { id: check.id, name: check.name, verdict, missing, note: &check.note }
-                })
-                .collect(),
+            findings: findings(snapshot),
+            checks: checks(snapshot),
             memory: memory_ranks(snapshot),
         }
     }
@@ -433,6 +433,16 @@ impl<'a> Report<'a> {
             memory: Vec::new(),
         }
     }
+}
+
+/// Returns the findings of a snapshot, as the contract has them.
+pub(super) fn findings(snapshot: &Snapshot) -> Vec<Finding<'_>> {
+    snapshot.findings.iter().map(|row| finding(row, snapshot.at)).collect()
+}
+
+/// Returns the checks of a snapshot, as the contract has them.
+pub(super) fn checks(snapshot: &Snapshot) -> Vec<Check<'_>> {
+    snapshot.checks.iter().map(Check::new).collect()
 }
 
 fn rollout(row: &RolloutRow, at: Timestamp) -> Rollout<'_> {

@@ -2,7 +2,7 @@
 
 mod chart;
 mod compose;
-mod page;
+pub(super) mod page;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};

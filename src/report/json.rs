@@ -15,6 +15,7 @@ pub(super) use memory::{RowOfMemory, ranks as memory_ranks};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::check::{Check, Finding, Status, checks, findings};
 use super::rfc3339;
 use crate::domain::{ClaimValue, Subject, Tier};
 use crate::snapshot::{
@@ -36,11 +37,15 @@ pub(super) struct Report<'a> {
     contract: u32,
     kvtop: &'static str,
     at: String,
+    status: &'static str,
     target: Target<'a>,
     dynamo: Dynamo<'a>,
     workers: Vec<Worker<'a>>,
     memory: Vec<memory::RowOfMemory<'a>>,
     capacity_curve: Option<curve::Curve>,
+    findings: Vec<Finding<'a>>,
+    checks: Vec<Check<'a>>,
+    hits: Hits,
     pods: Vec<Pod<'a>>,
     router: Router<'a>,
     tree: Tree<'a>,
@@ -50,6 +55,13 @@ pub(super) struct Report<'a> {
     ledger: ledger::Ledger<'a>,
     incomplete: Vec<String>,
     rejects: Vec<Reject<'a>>,
+}
+
+/// Cache hits in the last minute; shares from 0 to 1.
+#[derive(Serialize, JsonSchema)]
+struct Hits {
+    cached_prompt_tokens: Option<f64>,
+    requests_with_hit: Option<f64>,
 }
 
 /// History that is still being read.
@@ -184,6 +196,7 @@ struct Router<'a> {
     mean_logit: Option<f64>,
     last_tree_size: Option<u64>,
     ttft_mean: Option<f64>,
+    requests_per_second: Option<f64>,
     queued: Option<u64>,
     ttft: Option<Percentiles>,
     itl: Option<Percentiles>,
@@ -269,6 +282,7 @@ impl<'a> Report<'a> {
             contract: CONTRACT,
             kvtop: env!("CARGO_PKG_VERSION"),
             at: rfc3339(snapshot.at),
+            status: Status::new(snapshot).name(),
             target: Target::new(snapshot),
             dynamo: Dynamo {
                 version: deployment.version.as_deref(),
@@ -287,6 +301,12 @@ impl<'a> Report<'a> {
             workers: snapshot.workers.iter().map(|row| Worker::new(row, snapshot)).collect(),
             memory: memory::ranks(snapshot),
             capacity_curve: curve::Curve::new(snapshot),
+            findings: findings(snapshot),
+            checks: checks(snapshot),
+            hits: Hits {
+                cached_prompt_tokens: snapshot.felt.cached,
+                requests_with_hit: snapshot.felt.found,
+            },
             pods: snapshot.pods.iter().map(Pod::new).collect(),
             router: Router::new(&snapshot.router),
             tree: Tree::new(snapshot),
@@ -403,6 +423,7 @@ impl<'a> Router<'a> {
             mean_logit: router.mean_logit,
             last_tree_size: router.last_tree_size,
             ttft_mean: router.ttft_mean,
+            requests_per_second: router.tells_of_requests().then_some(router.routed_per_second),
             queued: router.queued,
             ttft: router.ttft.map(Percentiles::new),
             itl: router.itl.map(Percentiles::new),

@@ -13,6 +13,8 @@ pub enum Output {
     CheckFleet,
     /// `kvtop snapshot -o json`.
     Snapshot,
+    /// `kvtop diff -o json`.
+    Diff,
     /// `kvtop lint -o json`.
     Lint,
     /// `kvtop doctor -o json`.
@@ -25,6 +27,7 @@ pub fn schema(output: Output) -> String {
         Output::Check => ("check", root_schema::<super::check::Report<'_>>()),
         Output::CheckFleet => ("check -A", root_schema::<super::check::FleetReport<'_>>()),
         Output::Snapshot => ("snapshot", root_schema::<super::json::Report<'_>>()),
+        Output::Diff => ("diff", root_schema::<super::diff::Diff>()),
         Output::Lint => ("lint", root_schema::<super::lint::Report<'_>>()),
         Output::Doctor => ("doctor", root_schema::<super::doctor::Report<'_>>()),
     };

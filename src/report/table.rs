@@ -1,6 +1,6 @@
 //! Tables of workers: text, CSV and Markdown, over the same cells.
 
-use crate::domain::steers;
+use super::plain_text as plain;
 use crate::snapshot::{Knowledge, Snapshot, WorkerRow};
 
 /// The columns, in order.
@@ -40,11 +40,6 @@ fn cells(row: &WorkerRow, snapshot: &Snapshot) -> [String; COLUMNS.len()] {
 /// Returns `-` for an unknown count: a 0 would be read as a count.
 fn counted(count: u64, told: bool) -> String {
     if told { count.to_string() } else { "-".to_owned() }
-}
-
-/// Returns `text` without characters that a terminal would obey.
-fn plain(text: &str) -> String {
-    text.chars().filter(|letter| !steers(*letter)).collect()
 }
 
 fn percent(share: f64) -> String {

@@ -13,6 +13,7 @@ pub(super) fn schema(args: SchemaArgs) -> Result<Exit, RunError> {
         SchemaOf::Check => report::schema(Output::Check),
         SchemaOf::CheckFleet => report::schema(Output::CheckFleet),
         SchemaOf::Snapshot => report::schema(Output::Snapshot),
+        SchemaOf::Diff => report::schema(Output::Diff),
         SchemaOf::Lint => report::schema(Output::Lint),
         SchemaOf::Doctor => report::schema(Output::Doctor),
         SchemaOf::Config => settings::schema(),

@@ -17,7 +17,7 @@ const COLUMNS: usize = 72;
 
 /// A figure over time. Moments without a value are gaps.
 #[derive(Clone, Debug)]
-pub(super) struct Curve {
+pub(in crate::report) struct Curve {
     pub(super) title: &'static str,
     unit: &'static str,
     points: Vec<(Timestamp, Option<f64>)>,
@@ -25,7 +25,7 @@ pub(super) struct Curve {
 
 /// A moment that every chart marks.
 #[derive(Clone, Debug)]
-pub(super) struct Mark {
+pub(in crate::report) struct Mark {
     pub(super) at: Timestamp,
     /// True where a finding was raised, false where it was resolved.
     pub(super) raised: bool,

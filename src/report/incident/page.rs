@@ -5,7 +5,7 @@ use super::put;
 
 /// One part of a page.
 #[derive(Clone, Debug)]
-pub(super) enum Block {
+pub(in crate::report) enum Block {
     /// A heading of the second rank, or deeper.
     Heading(u8, String),
     /// A paragraph.
@@ -83,7 +83,7 @@ fn table(rows: &[Vec<String>]) -> String {
 }
 
 /// Returns the page as Markdown.
-pub(super) fn markdown(blocks: &[Block]) -> String {
+pub(in crate::report) fn markdown(blocks: &[Block]) -> String {
     let mut page = String::new();
     for block in blocks {
         match block {

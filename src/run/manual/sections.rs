@@ -22,6 +22,12 @@ fn codes(command: &str) -> Codes {
             ("1", "findings"),
             ("3", "unreadable input, no deployment, or invalid command line"),
         ],
+        "diff" => &[
+            ("0", "nothing differs, and nothing is known on one side only"),
+            ("1", "something differs, or is known on one side only"),
+            ("2", "a file cannot be read, or invalid command line"),
+            SIGNALS,
+        ],
         "doctor" => {
             &[("0", "everything is available"), ("1", "at least one check failed"), USAGE, SIGNALS]
         }
