@@ -122,9 +122,10 @@ pub fn deployment(snapshot: &Snapshot) -> State {
     open.map(|row| state(row.severity)).max().unwrap_or(State::Ok)
 }
 
-/// Returns the state of block sizes as findings say.
+/// Returns the state of block sizes as findings say that still have evidence.
 pub fn sizes_found(snapshot: &Snapshot) -> State {
-    let open = snapshot.findings.iter().filter(|row| row.resolved.is_none() && row.counts());
+    let shown = |row: &&FindingRow| row.resolved.is_none() && row.mending.is_none();
+    let open = snapshot.findings.iter().filter(|row| shown(row) && row.counts());
     open.filter(|row| row.topic.is_of_sizes())
         .map(|row| state(row.severity))
         .max()

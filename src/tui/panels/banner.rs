@@ -142,7 +142,7 @@ fn resolved(canvas: &mut Canvas<'_>, area: Rect, finding: &FindingRow, snapshot:
     let name = finding.name.replace('-', " ");
     let whole = format!("{short} {name} at {at}Z after {lasted}");
     let dot = format!(" {} ", glyphs.dot);
-    let better = gains(snapshot, glyphs);
+    let better: Vec<String> = changes(snapshot, glyphs).into_iter().map(|it| it.said).collect();
     let mut said = Vec::new();
     for count in (1..=better.len()).rev() {
         let better = better.get(..count).unwrap_or_default().join(&dot);
@@ -223,22 +223,31 @@ fn facts(snapshot: &Snapshot, glyphs: &Glyphs) -> Vec<String> {
 fn demo_change(snapshot: &Snapshot, now: Timestamp, glyphs: &Glyphs) -> Option<String> {
     let Feed::Demo(demo) = &snapshot.feed else { return None };
     let change = demo.change.as_ref()?;
-    let better = gains(snapshot, glyphs);
+    let felt: Vec<String> = changes(snapshot, glyphs).into_iter().map(|it| it.said).collect();
     let ago = text::span(now.since(change.at));
     let said = format!("{} {ago} ago", change.what.replace('→', glyphs.leads_to));
-    Some(if better.is_empty() { said } else { format!("{said}: {}", better.join(", ")) })
+    Some(if felt.is_empty() { said } else { format!("{said}: {}", felt.join(", ")) })
+}
+
+/// A figure that users feel, before and after the last change.
+pub(super) struct FeltChange {
+    /// Name, old value and new value.
+    pub said: String,
+    /// True where the new value is the better one.
+    pub better: bool,
 }
 
 /// Returns what users feel now beside what they felt before the last change, where that differs.
-pub(super) fn gains(snapshot: &Snapshot, glyphs: &Glyphs) -> Vec<String> {
+pub(super) fn changes(snapshot: &Snapshot, glyphs: &Glyphs) -> Vec<FeltChange> {
     let Some(before) = snapshot.before else { return Vec::new() };
     let (now, arrow) = (snapshot.felt, glyphs.leads_to);
     let mut said = Vec::new();
     let mut share = |name: &str, was: Option<f64>, is: Option<f64>| {
-        if let (Some(was), Some(is)) = (was.map(text::whole_percent), is.map(text::whole_percent))
-            && was != is
-        {
-            said.push(format!("{name} {was} {arrow} {is} %"));
+        let (Some(was), Some(is)) = (was, is) else { return };
+        let (before, now) = (text::whole_percent(was), text::whole_percent(is));
+        if before != now {
+            let said_now = format!("{name} {before} {arrow} {now} %");
+            said.push(FeltChange { said: said_now, better: is > was });
         }
     };
     share("router finds", before.found, now.found);
@@ -248,7 +257,8 @@ pub(super) fn gains(snapshot: &Snapshot, glyphs: &Glyphs) -> Vec<String> {
         let (before, now) = (format!("{was:.digits$}"), format!("{is:.digits$}"));
         // Less than two in a hundred is noise.
         if before != now && (was - is).abs() > 0.02 * was.max(is) {
-            said.push(format!("{name} {before} {arrow} {now} s"));
+            let said_now = format!("{name} {before} {arrow} {now} s");
+            said.push(FeltChange { said: said_now, better: is < was });
         }
     };
     let part = |pair: Option<[f64; 2]>, at: usize| pair.map(|pair| pair[at]);

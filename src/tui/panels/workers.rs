@@ -99,11 +99,18 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
         let shown = format!("{}-{} of {count}  ", first + 1, (first + page).min(count));
         notes.insert(0, part(shown, Role::Muted));
     }
-    let inner = context.frame(canvas, area, PanelId::Workers, format!("Workers {count}"), notes);
+    let inner = context.frame(canvas, area, PanelId::Workers, titled(&entries), notes);
     if count == 0 {
         return wait(canvas, inner, context);
     }
     table.draw(canvas, inner, Table::names_fit(inner.height), 0);
+}
+
+/// Returns how many workers there are, and how many were there.
+fn titled(entries: &[Entry<'_>]) -> String {
+    let gone = entries.iter().filter(|entry| entry.row.gone).count();
+    let present = entries.len() - gone;
+    if gone == 0 { format!("Workers {present}") } else { format!("Workers {present}, {gone} gone") }
 }
 
 /// Draws the table of the view of workers: with a selection, in the order and with the columns that
@@ -135,7 +142,7 @@ pub fn choose(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
     }
     let all = context.snapshot.workers.len();
     let title = if state.typed.trim().is_empty() {
-        format!("Workers {count}")
+        titled(&entries)
     } else {
         format!("Workers, {count} of {all} match {}", state.typed)
     };

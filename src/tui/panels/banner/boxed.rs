@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{Banner, COPY, FIX, gains};
+use super::{Banner, COPY, FIX, changes};
 use crate::domain::{RESOLVED_AFTER, RolloutStage};
 use crate::snapshot::{FindingRow, Refill, RolloutRow, Snapshot};
 use crate::tui::command::Command;
@@ -67,13 +67,13 @@ fn paragraphs(
         if let Some(refill) = snapshot.refilling() {
             paragraphs.push(paragraph("", &filling(&refill, wide), Role::Fg));
         }
-        let better = gains(snapshot, glyphs);
-        if !better.is_empty() {
-            paragraphs.push(paragraph(
-                "",
-                &better.join(&format!(" {} ", glyphs.dot)),
-                Role::Resolved,
-            ));
+        let (better, worse): (Vec<_>, Vec<_>) =
+            changes(snapshot, glyphs).into_iter().partition(|it| it.better);
+        for (felt, role) in [(better, Role::Resolved), (worse, Role::Warn)] {
+            let felt: Vec<String> = felt.into_iter().map(|it| it.said).collect();
+            if !felt.is_empty() {
+                paragraphs.push(paragraph("", &felt.join(&format!(" {} ", glyphs.dot)), role));
+            }
         }
         paragraphs.push(paragraph("WAS", &finding.summary, Role::Muted));
     } else {
