@@ -35,7 +35,8 @@ pub use ledger::{Hole, Ledger, StreamRow};
 pub use memory::{MemoryFigure, MemoryRow};
 pub use query::{Answer, Ask, ViewQuery};
 pub use router::{
-    Counted, DecisionRow, Latency, LiveRequests, RouterSummary, RoutingDetail, ShareRow, TermRow,
+    Counted, DecisionRow, Latency, LiveRequests, RequestMix, RouterSummary, RoutingDetail,
+    ShareRow, TermRow,
 };
 pub use series::{Series, SeriesSet};
 pub use sources::{CatchingUp, ClaimRow, RejectRow, Rejects, SourceRow};

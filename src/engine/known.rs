@@ -19,8 +19,8 @@ use crate::metrics::RANK_HISTORY;
 use crate::mirror::{Mirror, Semantics};
 use crate::model::{
     CachedTokens, CapacityCurve, Channels, Claims, Cluster, Decisions, KnownMaps, Latencies, Loads,
-    MissingParents, Refused, RejectLog, Reuse, ReuseWindow, Router, Slots, Sources, Traffic,
-    Versions, WorkerRecord, Workers,
+    MissingParents, Refused, RejectLog, RequestMix, Reuse, ReuseWindow, Router, Slots, Sources,
+    Traffic, Versions, WorkerRecord, Workers,
 };
 use crate::wire::Shape;
 
@@ -168,6 +168,8 @@ pub(super) struct Routing {
     pub(super) latencies: Latencies,
     /// Prompt tokens that engines had cached.
     pub(super) cached_tokens: CachedTokens,
+    /// Requests, their lengths and the time of their first token.
+    pub(super) mix: RequestMix,
     pub(super) decisions: Decisions,
     pub(super) prefixes: Prefixes,
     pub(super) missing_parents: MissingParents,

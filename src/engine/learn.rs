@@ -6,6 +6,7 @@ mod gauges;
 mod missing_parents;
 mod sizes;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -525,6 +526,10 @@ impl Learner<'_> {
                 let prompts = of(pod, GaugeName::InputTokenSum);
                 self.known.routing.cached_tokens.take(pod, at, [cached, prompts]);
             }
+        }
+        let pods: BTreeSet<&Arc<str>> = sums.iter().map(|(pod, ..)| *pod).collect();
+        for pod in pods {
+            self.known.routing.mix.take(pod, at, |name| of(pod, name));
         }
         for (pod, name, value) in sums {
             self.known.routing.traffic.take(pod, name, value);

@@ -88,6 +88,34 @@ pub struct RouterSummary {
     pub itl: Option<Latency>,
     /// Time to the last token over the last minute.
     pub duration: Option<Latency>,
+    /// Requests and their lengths over the last five minutes.
+    pub mix: Option<RequestMix>,
+    /// Mean of the requests in flight over the last minute, all workers together.
+    pub in_flight: Option<f64>,
+}
+
+/// Requests as frontends count them, over the last five minutes; none where no frontend counts it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RequestMix {
+    /// The time between the first scrape and the last.
+    pub window: Duration,
+    /// Requests answered in the window.
+    pub requests: f64,
+    /// Mean tokens of a prompt.
+    pub prompt_tokens: Option<f64>,
+    /// Mean tokens of an answer.
+    pub answer_tokens: Option<f64>,
+    /// Share of prompt tokens that engines had cached, 0 to 1.
+    pub cached: Option<f64>,
+    /// Mean time to the first token, in seconds.
+    pub first_token: Option<f64>,
+}
+
+impl RequestMix {
+    /// Returns the requests answered per second.
+    pub fn per_second(&self) -> f64 {
+        self.requests / self.window.as_secs_f64().max(1.0)
+    }
 }
 
 /// Percentiles of a latency over the last minute, from frontends' histograms.

@@ -8,10 +8,10 @@ use crate::domain::{
 use crate::engine::known::Routing;
 use crate::engine::meters::Meters;
 use crate::engine::{Knowledge, MINUTE};
-use crate::model::{DecisionRecord, Decisions, Latencies, OverlapBy, PodWarnings, RankRecord};
+use crate::model::{DecisionRecord, Decisions, Latencies, Mix, OverlapBy, PodWarnings, RankRecord};
 use crate::snapshot::{
-    Counted, DecisionRow, Felt, Latency, LiveRequests, RouterSummary, RoutingDetail, Series,
-    ShareRow, TermRow, ViewQuery,
+    Counted, DecisionRow, Felt, Latency, LiveRequests, RequestMix, RouterSummary, RoutingDetail,
+    Series, ShareRow, TermRow, ViewQuery,
 };
 
 pub(super) fn summary(known: &Knowledge, at: Timestamp) -> RouterSummary {
@@ -63,7 +63,29 @@ pub(super) fn summary(known: &Knowledge, at: Timestamp) -> RouterSummary {
         ttft: latency(LatencyName::FirstToken),
         itl: latency(LatencyName::InterToken),
         duration: latency(LatencyName::Request),
+        mix: known.routing.mix.figures(at).map(mix),
+        in_flight: in_flight(known, at),
     }
+}
+
+fn mix(found: Mix) -> RequestMix {
+    RequestMix {
+        window: found.window,
+        requests: found.requests,
+        prompt_tokens: found.prompt_tokens,
+        answer_tokens: found.answer_tokens,
+        cached: found.cached,
+        first_token: found.first_token,
+    }
+}
+
+/// Returns the mean requests in flight at all workers that are there; none where one does not report them.
+fn in_flight(known: &Knowledge, at: Timestamp) -> Option<f64> {
+    let ranks = known.fleet.workers.ranks().iter();
+    let present = ranks.filter(|it| it.rank.dp_rank.0 == 0 && !known.fleet.is_gone(it.rank.worker));
+    let means: Option<Vec<f64>> =
+        present.map(|it| known.fleet.loads.in_flight(it.rank, at).map(|load| load.mean)).collect();
+    means.filter(|means| !means.is_empty()).map(|means| means.iter().sum())
 }
 
 /// Returns what pods counted.
