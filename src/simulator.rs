@@ -203,6 +203,11 @@ impl Simulation {
         self.generated
     }
 
+    /// Returns the requests that one engine runs at a time, at most.
+    pub fn batch_limit(&self) -> usize {
+        self.config.service.batch_limit
+    }
+
     /// Returns the requests of each worker.
     pub fn in_flight(&self) -> Vec<InFlight> {
         let ranks = self.workers.iter().filter(|worker| worker.up).flat_map(|worker| &worker.ranks);

@@ -189,6 +189,8 @@ pub struct SimConfig {
     /// Weight of the prefill in the router's costs, 1 by default: with less, load counts more than what
     /// is cached (`--kv-overlap-score-weight` of dynamo 0.9.0).
     pub weight: f64,
+    /// How randomly the router chooses; 0 takes the cheapest worker (`--router-temperature`).
+    pub temperature: f64,
     /// The way the router hashes blocks.
     pub hashing: Hashing,
     /// The way the frontend chooses workers.
@@ -232,6 +234,7 @@ impl SimConfig {
             dp_ranks: 1,
             router: None,
             weight: 1.0,
+            temperature: 0.0,
             hashing: Hashing::AsWorkers,
             mode: RouterMode::Kv,
             declared: None,

@@ -71,6 +71,16 @@ impl Simulation {
         self.queue.plan(self.now.after(POD_STARTS), Event::Start(place));
     }
 
+    /// Takes the worker in `place` out of routing: it completes the requests that it has and gets no others, and its
+    /// cache is lost to the router.
+    pub fn drain_worker(&mut self, place: usize) {
+        let Some(worker) = self.workers.get(place) else { return };
+        let ranks: Vec<_> = worker.ranks.iter().map(|rank| rank.id).collect();
+        for rank in ranks {
+            self.router.leave(rank);
+        }
+    }
+
     /// Returns the names of the pods of the workers that are up.
     pub fn worker_pods(&self) -> Vec<String> {
         let up = self.workers.iter().filter(|worker| worker.up);

@@ -137,6 +137,9 @@ impl Simulation {
 
     /// Metrics are scraped.
     pub(super) fn scrape(&mut self, now: Timestamp) {
+        if self.measured {
+            return;
+        }
         self.queue.plan(now.after(SCRAPE_EVERY), Event::Scrape);
         let total = self.config.workers.first().map_or(0, |worker| worker.capacity);
         let page = scrape::frontend(

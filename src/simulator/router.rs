@@ -64,6 +64,7 @@ pub(super) struct Router {
     pub(super) index: Index,
     fixed_size: Option<u32>,
     pub(super) weight: f64,
+    temperature: f64,
     pub(super) hashing: Hashing,
     pub(super) mode: RouterMode,
     /// Requests that it sent in turn.
@@ -79,6 +80,7 @@ impl Router {
             index: Index::default(),
             fixed_size: config.router,
             weight: config.weight,
+            temperature: config.temperature,
             hashing: config.hashing,
             mode: config.mode,
             turns: 0,
@@ -162,6 +164,7 @@ impl Router {
         let least = cheapest.iter().map(|cost| self.tree_size(cost)).min()?;
         cheapest.retain(|cost| self.tree_size(cost) == least);
         let chosen = match self.mode {
+            RouterMode::Kv if self.temperature > 0.0 => *costs.get(self.sample(&costs))?,
             RouterMode::Kv => *cheapest.get(self.rng.index(cheapest.len()))?,
             RouterMode::RoundRobin => {
                 self.turns += 1;
@@ -209,6 +212,23 @@ impl Router {
                 }
             }
         }
+    }
+
+    /// Returns the place of a worker chosen at random: with probability proportional to exp(-cost / (range of costs) /
+    /// temperature), so that chances do not depend on the unit of costs (dynamo-kv-router 1.6.1,
+    /// `scheduling/selector/reference.rs`).
+    fn sample(&mut self, costs: &[Cost]) -> usize {
+        let logits = || costs.iter().map(Cost::logit);
+        let least = logits().fold(f64::INFINITY, f64::min);
+        let range = logits().fold(f64::NEG_INFINITY, f64::max) - least;
+        let scale = (range * self.temperature).max(f64::MIN_POSITIVE);
+        let weights: Vec<f64> = logits().map(|logit| ((least - logit) / scale).exp()).collect();
+        let mut left = self.rng.unit() * weights.iter().sum::<f64>();
+        let place = weights.iter().position(|weight| {
+            left -= weight;
+            left < 0.0
+        });
+        place.unwrap_or(0)
     }
 
     /// Returns the tree size of the log: 0 for ranks without overlap, whatever they hold

@@ -12,8 +12,6 @@ use super::{Event, Simulation, logs};
 use crate::domain::{HitRate, SequenceHash, Timestamp, WorkerRank};
 use crate::wire::encode::Change;
 
-/// The time from a worker to the router.
-const TRANSPORT: Duration = Duration::from_micros(1_200);
 /// The delay until a request that found no worker is tried again.
 const RETRY: Duration = Duration::from_millis(200);
 
@@ -48,7 +46,7 @@ impl Simulation {
         let Some(place) = self.place_of(rank) else { return };
         let name = self.request_name();
         // A frontend that sends requests in turn has no router that would log or publish.
-        if self.router.mode == RouterMode::Kv {
+        if self.router.mode == RouterMode::Kv && !self.measured {
             for line in logs::decision(self.config.site, self.config.family, now, &choice, &name) {
                 self.tap.log(now, &self.frontend.pod, line);
             }
@@ -220,15 +218,10 @@ impl Simulation {
         if let Some(first) = request.first_token {
             counts.tokens(answer.saturating_sub(1), now.since(first));
         }
-        let line = logs::completed(
-            self.config.site,
-            self.config.family,
-            now,
-            rank,
-            overlap,
-            &request.name,
-        );
-        if let Some(line) = line {
+        let (site, family) = (self.config.site, self.config.family);
+        let line = (!self.measured)
+            .then(|| logs::completed(site, family, now, rank, overlap, &request.name));
+        if let Some(line) = line.flatten() {
             self.tap.log(now, &self.frontend.pod, line);
         }
         self.answered(now, &request);
@@ -278,7 +271,7 @@ impl Simulation {
             }
         };
         // Without a router, the index stands for what the next one will read from the stream.
-        if self.router.mode != RouterMode::Kv {
+        if self.router.mode != RouterMode::Kv || self.measured {
             return;
         }
         for refusal in refusals {
@@ -292,6 +285,7 @@ impl Simulation {
     fn report_router(&mut self, now: Timestamp, rank: WorkerRank) {
         if let Some(load) = self.router.load(rank)
             && self.router.mode == RouterMode::Kv
+            && !self.measured
         {
             self.tap.router_load(now, self.frontend.id, rank, load);
         }
@@ -331,12 +325,16 @@ impl Simulation {
             self.tap.log(now, &worker.pod, logs::complaint(now, &text));
         }
         let Some((id, event)) = published.event else { return };
-        let change = match &event {
-            EngineEvent::Stored { parent, blocks } => Change::Stored { parent: *parent, blocks },
-            EngineEvent::Removed(hashes) => Change::Removed(hashes),
-        };
-        self.tap.kv(now, rank.id, id, change);
-        self.queue.plan(now.after(TRANSPORT), Event::Apply(rank.id, id, event));
+        if !self.measured {
+            let change = match &event {
+                EngineEvent::Stored { parent, blocks } => {
+                    Change::Stored { parent: *parent, blocks }
+                }
+                EngineEvent::Removed(hashes) => Change::Removed(hashes),
+            };
+            self.tap.kv(now, rank.id, id, change);
+        }
+        self.queue.plan(now.after(self.config.service.transport), Event::Apply(rank.id, id, event));
     }
 
     fn place_of(&self, rank: WorkerRank) -> Option<(usize, usize)> {

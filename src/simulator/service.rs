@@ -58,7 +58,11 @@ pub struct Service {
     /// Passages that conversations are about.
     pub passages: usize,
     /// The shape of a conversation.
-    pub conversations: &'static Conversations,
+    pub conversations: Conversations,
+    /// Conversations start this far apart at least.
+    pub pace: Duration,
+    /// Time that a KV event takes from a worker to the router.
+    pub transport: Duration,
 }
 
 /// Tokens that one GPU's cache holds (53 GiB).
@@ -83,7 +87,9 @@ impl Default for Service {
             answer_spread: 160.0,
             think: Duration::from_millis(150),
             passages: 10,
-            conversations: &Conversations::MEASURED,
+            conversations: Conversations::MEASURED,
+            pace: Duration::from_millis(100),
+            transport: Duration::from_micros(1_200),
         }
     }
 }
@@ -94,7 +100,7 @@ const MEASURED_WORKERS: u32 = 3;
 impl Service {
     /// Returns the parameters for `workers` workers with users who ask about `passages` passages. Frontends
     /// are as many for each worker as measured, so that none of them has more requests in flight.
-    pub(super) fn fleet(workers: u32, passages: usize) -> Self {
+    pub fn fleet(workers: u32, passages: usize) -> Self {
         let measured = Self::default();
         let share = |each: Duration| each * MEASURED_WORKERS / workers.max(1);
         let (stream, routed) = (share(measured.stream), share(measured.routed));
@@ -121,7 +127,9 @@ impl Service {
             answer_spread: 25.0,
             think: Duration::from_secs(5),
             passages: 8,
-            conversations: &Conversations::SMALL,
+            conversations: Conversations::SMALL,
+            pace: Duration::from_millis(100),
+            transport: Duration::from_micros(1_200),
         }
     }
 

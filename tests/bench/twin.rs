@@ -55,7 +55,7 @@ fn main() {
         search(service, seeds);
         return;
     }
-    let comparison = Comparison::new(measured(), &sweeps(service, seeds));
+    let comparison = Comparison::new(measured(), &sweeps(&service, seeds));
     let text = format!("{service}\n\n{comparison}");
     println!("{}", text.trim_end());
     if write {
@@ -100,8 +100,8 @@ fn get(service: &Service, key: &str) -> f64 {
 /// Changes one parameter after the other as long as the mean error falls.
 fn search(mut service: Service, seeds: u64) {
     let error =
-        |service: Service| Comparison::new(measured(), &sweeps(service, seeds)).mean_error();
-    let mut best = error(service);
+        |service: &Service| Comparison::new(measured(), &sweeps(service, seeds)).mean_error();
+    let mut best = error(&service);
     println!("{best:.4} {service:?}");
     let mut scale = 1.0;
     for _ in 0..4 {
@@ -110,7 +110,7 @@ fn search(mut service: Service, seeds: u64) {
                 loop {
                     let mut other = service;
                     set(&mut other, key, get(&service, key) + sign * step * scale);
-                    let found = error(other);
+                    let found = error(&other);
                     if found >= best {
                         break;
                     }

@@ -1,7 +1,5 @@
 //! A closed loop of users: each asks, waits for the answer, thinks and asks again.
 
-use std::time::Duration;
-
 use super::Service;
 use crate::domain::{Timestamp, TokensHash};
 use crate::simulator::hash::tokens_hashes;
@@ -71,8 +69,6 @@ const TOPICS: [&str; 10] = [
     "price list",
     "release notes",
 ];
-/// Conversations start this far apart at least.
-const PACE: Duration = Duration::from_millis(100);
 
 /// The users of a deployment.
 #[derive(Clone, Debug)]
@@ -90,7 +86,7 @@ impl Clients {
     /// Returns the users of `service`, who have not asked yet.
     pub(in crate::simulator) fn new(seed: u64, service: &Service) -> Self {
         let mut rng = Rng::new(seed, 5);
-        let shape = *service.conversations;
+        let shape = service.conversations;
         let system = words(&mut rng, shape.system);
         let passages = (0..service.passages).map(|_| passage(&mut rng, shape)).collect();
         Self { rng, shape, system, passages, open: 0, next_start: Timestamp(0) }
@@ -107,7 +103,7 @@ impl Clients {
         }
         self.open += 1;
         let at = self.next_start.max(now);
-        self.next_start = at.after(PACE);
+        self.next_start = at.after(service.pace);
         Some(at)
     }
 

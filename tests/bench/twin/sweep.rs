@@ -41,7 +41,7 @@ pub(crate) struct Sweep {
 }
 
 /// Runs a sweep for each mode and seed, as many at a time as there are cores.
-pub(crate) fn sweeps(service: Service, seeds: u64) -> Vec<Sweep> {
+pub(crate) fn sweeps(service: &Service, seeds: u64) -> Vec<Sweep> {
     let mut left: Vec<(RouterMode, u64)> =
         (1..=seeds).flat_map(|seed| MODES.map(|mode| (mode, seed))).collect();
     left.reverse();
@@ -63,8 +63,8 @@ pub(crate) fn sweeps(service: Service, seeds: u64) -> Vec<Sweep> {
     done.into_iter().map(|(_, _, sweep)| sweep).collect()
 }
 
-fn sweep(mode: RouterMode, mut service: Service, seed: u64) -> Vec<Level> {
-    service.concurrency = LEVELS[0];
+fn sweep(mode: RouterMode, service: &Service, seed: u64) -> Vec<Level> {
+    let service = Service { concurrency: LEVELS[0], ..*service };
     let worker = WorkerConfig {
         engine: 32,
         publisher: 32,
