@@ -4,6 +4,7 @@ mod command;
 mod examples;
 mod format;
 mod heeded;
+mod plan;
 mod shared;
 mod value;
 
@@ -18,6 +19,7 @@ pub use command::{
 };
 pub use examples::{Example, examples};
 pub use format::Structured;
+pub use plan::{PlanArgs, PlanFormat, PlanQuestion};
 pub use shared::{ColorChoice, GlyphChoice, MAX_MEMORY, NatsFile, ScreenArgs, SourceArgs};
 pub use value::{Endpoint, SPEEDS, Shard, bytes, duration, label, place, subject};
 
@@ -53,6 +55,8 @@ pub enum Command {
     Snapshot(SnapshotArgs),
     /// Print one line of figures per second
     Stat(StatArgs),
+    /// Answer what would help: workers, cache, routing and block sizes, by simulation
+    Plan(PlanArgs),
     /// Run all checks once and exit with a monitoring-plugin status code: 0 OK, 1 warning, 2 critical, 3 unknown
     Check(CheckArgs),
     /// Lint manifests and engine configs before deployment: exit code 0 clean, 1 findings, 3 unreadable or no deployment

@@ -35,6 +35,7 @@ pub mod lint;
 pub mod metrics;
 pub mod mirror;
 pub mod model;
+pub mod plan;
 pub mod player;
 pub mod record;
 pub mod report;

@@ -8,6 +8,7 @@ pub mod json;
 mod json_path;
 mod line;
 pub mod lint;
+pub mod plan;
 pub mod prometheus;
 mod schema;
 mod table;

@@ -22,6 +22,7 @@ pub mod manual;
 mod memory;
 mod output;
 mod place;
+mod plan;
 mod publishers;
 mod rbac;
 mod ready;
@@ -355,6 +356,7 @@ pub fn run(mut cli: Cli) -> Result<Exit, RunError> {
             Some(Command::Export(args)) => exporter::export(args, source).await,
             Some(Command::Diff(args)) => diff::diff(args, source),
             Some(Command::Report(args)) => incident::report(args, source),
+            Some(Command::Plan(args)) => plan::plan(args, source).await,
             Some(Command::Stat(stat)) => stat::stat(stat, source).await,
             Some(Command::Check(check)) => check::check(check, source).await,
             Some(Command::Doctor(args)) => doctor::doctor(args, source, &config).await,

@@ -62,7 +62,7 @@ fn recordings() -> Vec<(String, PathBuf)> {
 
 #[test]
 fn schemas_are_committed_and_describe_every_field_of_real_outputs() {
-    for kind in ["check", "check-fleet", "snapshot", "diff", "lint", "doctor", "config"] {
+    for kind in ["check", "check-fleet", "snapshot", "diff", "lint", "doctor", "plan", "config"] {
         let path = Path::new("docs/reference/schema").join(format!("{kind}.schema.json"));
         bless::page(path, &run(&["schema", kind]).1);
     }

@@ -40,6 +40,7 @@ mod memory;
 mod metrics;
 mod names;
 mod nats;
+mod plan;
 mod prometheus;
 mod recipes;
 mod recordings;

@@ -76,6 +76,7 @@ complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "diff" -d 'Compare two r
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "record" -d 'Record all incoming data to a file'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "snapshot" -d 'Print a one-off snapshot'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "stat" -d 'Print one line of figures per second'
+complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "plan" -d 'Answer what would help: workers, cache, routing and block sizes, by simulation'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "check" -d 'Run all checks once and exit with a monitoring-plugin status code: 0 OK, 1 warning, 2 critical, 3 unknown'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "lint" -d 'Lint manifests and engine configs before deployment: exit code 0 clean, 1 findings, 3 unreadable or no deployment'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "explain" -d 'Explain a finding: meaning, detection and fix'
@@ -314,6 +315,70 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l no-port-forward -d 
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, `SGLang`), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -s o -l output -d 'Output format' -r -f -a "text\t'A table, with the inputs and their basis'
+json\t'JSON as described in docs/reference/json.md'
+yaml\t'The same as YAML'
+jsonpath=\t'Values that a template selects, as in kubectl, such as jsonpath={.kvtop}'"
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l demo -d 'Use a simulated deployment; `--for` is simulated time' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l seed -d 'Seed of the simulated deployment' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l for -d 'Time to listen after reading history' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l wait -d 'Longest wait for history and for sources to answer [default: 30s]' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l what -d 'Questions to answer [default: all, or those whose values are given]' -r -f -a "workers\t'More workers, or fewer'
+cache\t'A larger KV cache'
+weight\t'Other overlap weights'
+temperature\t'Other router temperatures'
+mode\t'KV-aware routing against round-robin'
+block-size\t'Other block sizes'
+now\t'None of them: the present and its ceiling alone'"
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l workers -d 'Workers to add or remove [default: +1,-1]' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l cache -d 'Factors of the KV cache [default: 1.5]' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l weight -d 'Overlap weights [default: 0,0.5,2]' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l temperature -d 'Router temperatures [default: 0.2,0.5]' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l block-size -d 'Tokens per block [default: 16,32,64]' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l drain -d 'Drain this worker: its pod, the end of the pod\'s name, or its short name such as w0' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l seeds -d 'Simulations of each answer; their results give its range' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l objective -d 'Objective for the TTFT p95, which sets the ceiling [default: the configured one, or 600ms]' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l users -d 'Conversations at once [default: the requests in flight]' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l simulate -d 'Simulated time of each measurement' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered. May be repeated for the fleet view, `check` and `export`' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l context -d 'Kubernetes context to use' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l kubeconfig -d 'Kubeconfig file to use' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l as -d 'Kubernetes user to impersonate' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l request-timeout -d 'Timeout of a single request to the API server' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l dgd -d 'Graph deployment to inspect, if the namespace has several' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l nats-context -d 'NATS context to use (see `nats context`)' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l nats-creds -d 'NATS credentials file' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l nats-user -d 'NATS user' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l nats-password-file -d 'File with the NATS password' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l nats-tls-ca -d 'CA certificate of the NATS server' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l nats-tls-key -d 'Key of the NATS client certificate' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Disables automatic discovery of publishers' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l engine -d 'Address of an engine\'s own event socket, such as `tcp://10.42.0.17:20080`, as with `--deep` but without Kubernetes; may be repeated. kvtop finds the engine\'s worker by the blocks that both report' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l etcd-url -d 'Address of etcd with discovery records of workers and publishers, such as `http://localhost:2379` [default: `ETCD_ENDPOINTS`]' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l etcd-user -d 'etcd user' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l etcd-password-file -d 'File with the etcd password' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, to read its metrics without Kubernetes; may be repeated' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l logs -d 'Logs of the router and the workers, as `kubectl logs` prints them; `-` is standard input. Beside a source of events they are followed as they grow; alone, `kvtop check` judges them as they are' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump provides history (Dynamo 1.1+)' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l discovery-dir -d 'Directory with discovery records, as written with `DYN_DISCOVERY_BACKEND=file`' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l dynamo-namespace -d 'Dynamo namespace [default: all]' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l config -d 'Config file to use instead of the default one' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l theme -d 'Theme; `terminal` uses your terminal\'s colours, `auto` picks light or dark from the terminal background' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l color -d 'Use of colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
+ascii\t'Plain ASCII'"
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
+false\t''"
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l no-port-forward -d 'Never open a port-forward, even if a cluster address is otherwise unreachable'
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, `SGLang`), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -s o -l output -d 'Output format' -r -f -a "text\t'One line with performance data, for Nagios-compatible monitoring'
 wide\t'The same, then each finding with its evidence and fix, and each check'
 name\t'Ids of the active findings, one a line'
@@ -608,28 +673,29 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subc
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "check" -d 'Report every error with its line'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print the effective settings and where each one comes from'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "demo" -d 'Open the live screen on a simulated deployment; no cluster needed'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "replay" -d 'Play a recording on the live screen'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "report" -d 'Write the report of an incident from a recording: timeline, effect on users, findings, fixes'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "diff" -d 'Compare two recordings or snapshots: exit code 0 same, 1 different, 2 unreadable or invalid command line'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "record" -d 'Record all incoming data to a file'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "snapshot" -d 'Print a one-off snapshot'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "stat" -d 'Print one line of figures per second'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "check" -d 'Run all checks once and exit with a monitoring-plugin status code: 0 OK, 1 warning, 2 critical, 3 unknown'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "lint" -d 'Lint manifests and engine configs before deployment: exit code 0 clean, 1 findings, 3 unreadable or no deployment'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "explain" -d 'Explain a finding: meaning, detection and fix'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "doctor" -d 'Diagnose connectivity and permissions: cluster, RBAC, events, logs, metrics, terminal'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "bundle" -d 'Collect a support bundle: recording, findings, coverage and settings in one file'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "rbac" -d 'Print the Kubernetes RBAC role that kvtop needs'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "export" -d 'Serve Prometheus metrics, without a screen'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "deploy" -d 'Print files that deploy `kvtop export` to a cluster: manifests, alert rules, Grafana dashboards'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "schema" -d 'Print the JSON Schema of an output or of the config file'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "themes" -d 'List, show and check (contrast) themes'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "keys" -d 'Print all keys and the names of their actions'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "completions" -d 'Print shell completions'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "man" -d 'Print a manual page'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "config" -d 'Create, locate, validate and print the configuration'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "demo" -d 'Open the live screen on a simulated deployment; no cluster needed'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "replay" -d 'Play a recording on the live screen'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "report" -d 'Write the report of an incident from a recording: timeline, effect on users, findings, fixes'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "diff" -d 'Compare two recordings or snapshots: exit code 0 same, 1 different, 2 unreadable or invalid command line'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "record" -d 'Record all incoming data to a file'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "snapshot" -d 'Print a one-off snapshot'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "stat" -d 'Print one line of figures per second'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "plan" -d 'Answer what would help: workers, cache, routing and block sizes, by simulation'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "check" -d 'Run all checks once and exit with a monitoring-plugin status code: 0 OK, 1 warning, 2 critical, 3 unknown'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "lint" -d 'Lint manifests and engine configs before deployment: exit code 0 clean, 1 findings, 3 unreadable or no deployment'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "explain" -d 'Explain a finding: meaning, detection and fix'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "doctor" -d 'Diagnose connectivity and permissions: cluster, RBAC, events, logs, metrics, terminal'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "bundle" -d 'Collect a support bundle: recording, findings, coverage and settings in one file'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "rbac" -d 'Print the Kubernetes RBAC role that kvtop needs'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "export" -d 'Serve Prometheus metrics, without a screen'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "deploy" -d 'Print files that deploy `kvtop export` to a cluster: manifests, alert rules, Grafana dashboards'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "schema" -d 'Print the JSON Schema of an output or of the config file'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "themes" -d 'List, show and check (contrast) themes'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "keys" -d 'Print all keys and the names of their actions'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "completions" -d 'Print shell completions'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "man" -d 'Print a manual page'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "config" -d 'Create, locate, validate and print the configuration'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kvtop -n "__fish_kvtop_using_subcommand help; and __fish_seen_subcommand_from themes" -f -a "list" -d 'List all themes with their purpose'
 complete -c kvtop -n "__fish_kvtop_using_subcommand help; and __fish_seen_subcommand_from themes" -f -a "show" -d 'Print the colours of a theme with their contrasts'
 complete -c kvtop -n "__fish_kvtop_using_subcommand help; and __fish_seen_subcommand_from themes" -f -a "check" -d 'Check contrast, and the distance between state colours for every kind of colour vision; exit code 1 if a theme fails'

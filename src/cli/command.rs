@@ -429,6 +429,8 @@ pub enum SchemaOf {
     Lint,
     /// `kvtop doctor -o json`
     Doctor,
+    /// `kvtop plan -o json`
+    Plan,
     /// The config file, read as JSON
     Config,
 }

@@ -82,6 +82,14 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "plan",
+        &[
+            ("kvtop plan -n gtc-demo", "listen for two minutes and answer every question"),
+            ("kvtop plan incident.frames.zst --workers +1,+2", "one or two workers more"),
+            ("kvtop plan --demo healthy --what cache,mode -o json", "two questions, as JSON"),
+        ],
+    ),
+    (
         "lint",
         &[
             ("kvtop lint deploy/ engine_configs/", "all manifests below two directories"),

@@ -19,6 +19,8 @@ pub enum Output {
     Lint,
     /// `kvtop doctor -o json`.
     Doctor,
+    /// `kvtop plan -o json`.
+    Plan,
 }
 
 /// Returns the JSON Schema of an output, draft 2020-12. Fields may be added to the contract, so others are allowed.
@@ -30,6 +32,7 @@ pub fn schema(output: Output) -> String {
         Output::Diff => ("diff", root_schema::<super::diff::Diff>()),
         Output::Lint => ("lint", root_schema::<super::lint::Report<'_>>()),
         Output::Doctor => ("doctor", root_schema::<super::doctor::Report<'_>>()),
+        Output::Plan => ("plan", root_schema::<super::plan::Report<'_>>()),
     };
     let mut schema: Value = schema.to_value();
     if let Some(fields) = schema.as_object_mut() {

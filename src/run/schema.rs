@@ -16,6 +16,7 @@ pub(super) fn schema(args: SchemaArgs) -> Result<Exit, RunError> {
         SchemaOf::Diff => report::schema(Output::Diff),
         SchemaOf::Lint => report::schema(Output::Lint),
         SchemaOf::Doctor => report::schema(Output::Doctor),
+        SchemaOf::Plan => report::schema(Output::Plan),
         SchemaOf::Config => settings::schema(),
     })?;
     Ok(Exit::Clean)

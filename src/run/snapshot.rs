@@ -15,7 +15,7 @@ use crate::draw::Drawing;
 use crate::engine::Engine;
 use crate::exit::Exit;
 use crate::report;
-use crate::simulator::Simulation;
+use crate::simulator::{Scenario, Simulation};
 use crate::snapshot::{Feed, Snapshot, ViewQuery};
 use crate::tui::command::Format;
 use crate::tui::theme::Glyphs;
@@ -146,9 +146,22 @@ fn drawing(args: &SnapshotArgs, view: &View, config: &Config) -> Result<Drawing,
 /// Runs a simulation for as long as was asked for, of its own time.
 fn simulated(name: &str, args: &SnapshotArgs, source: &SourceArgs) -> Result<State, RunError> {
     let scenario = screen::scenario(name)?;
-    let mut simulation = Simulation::new(scenario, args.seed, START);
+    let (engine, simulation, at) = watched(scenario, args.seed, args.length, source);
+    let feed = demo::untouched(&simulation);
+    let labels = simulation.labels();
+    Ok(State { engine: Box::new(engine), at, feed, labels, always: true })
+}
+
+/// Watches a simulation for `length`. Returns the engine that did, the simulation and its time.
+pub(super) fn watched(
+    scenario: Scenario,
+    seed: u64,
+    length: Duration,
+    source: &SourceArgs,
+) -> (Engine, Simulation, Timestamp) {
+    let mut simulation = Simulation::new(scenario, seed, START);
     let mut engine = Engine::new(live::engine_options(scenario.name(), source));
-    let end = START.after(args.length);
+    let end = START.after(length);
     let query = ViewQuery { points: 1, events: 0, decisions: 0, ..ViewQuery::default() };
     let mut at = START;
     while at < end {
@@ -158,7 +171,5 @@ fn simulated(name: &str, args: &SnapshotArgs, source: &SourceArgs) -> Result<Sta
         engine.snapshot(&query, at);
     }
     engine.settle();
-    let feed = demo::untouched(&simulation);
-    let labels = simulation.labels();
-    Ok(State { engine: Box::new(engine), at, feed, labels, always: true })
+    (engine, simulation, at)
 }

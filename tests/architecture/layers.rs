@@ -135,8 +135,15 @@ pub(super) const LAYERS: &[Layer] = &[
         in_tests: &[],
     },
     Layer {
+        name: "plan",
+        layers: &["domain", "simulator", "snapshot"],
+        crates: &[],
+        std: CORE_STD,
+        in_tests: &[],
+    },
+    Layer {
         name: "report",
-        layers: &["domain", "dynamo", "snapshot", "lint"],
+        layers: &["domain", "dynamo", "snapshot", "lint", "plan"],
         crates: &["jiff", "prometheus_client", "schemars", "serde", "serde_json"],
         std: CORE_STD,
         in_tests: &[],
