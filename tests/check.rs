@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Child, Command, Output, Stdio};
 
+use kvtop::record::{Header, RecordWriter};
 use kvtop::report::prometheus::{self, Level, Process, Watched};
 use serde_json::Value;
 
 use crate::nats::{Publisher, recording};
 use crate::support::nats_server::NatsServer;
 use crate::support::prometheus::holds;
-use crate::support::{captures, fixture, played, scratch};
+use crate::support::{captures, fixture, frames, played, scratch};
 
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kvtop"));
@@ -137,6 +138,23 @@ fn the_line_for_monitoring_is_one_line_with_performance_data() {
             assert!(label.chars().all(|l| l.is_ascii_lowercase() || l == '_'), "{name}: {pair}");
         }
     }
+}
+
+#[test]
+fn blocks_from_before_the_attach_are_not_counted_as_none() {
+    let (_, path) = captures().into_iter().find(|(name, _)| name == "1.6.1-healthy").unwrap();
+    let whole = stdout(&check(&["--replay", path.to_str().unwrap()]));
+    assert!(whole.contains(" accepted=") && whole.contains(" held="), "{whole}");
+
+    let frames = frames(&path);
+    let late = scratch().join("late.frames");
+    let mut writer = RecordWriter::create(&late, &Header::default()).unwrap();
+    for frame in &frames[frames.len() / 2..] {
+        writer.write(frame).unwrap();
+    }
+    writer.finish().unwrap();
+    let late = stdout(&check(&["--replay", late.to_str().unwrap()]));
+    assert!(late.contains(" stores=") && !late.contains("accepted="), "{late}");
 }
 
 #[test]

@@ -258,7 +258,7 @@ fn perfdata(snapshot: &Snapshot) -> String {
     let percent = |name: &str, share: Option<f64>| {
         share.map_or(String::new(), |share| format!(" {name}={:.1}%", share * 100.0))
     };
-    // Orphans prove nothing without the complete history.
+    // Blocks and orphans mean nothing without the complete history.
     let mut workers = snapshot.workers.iter().filter(|row| !row.gone);
     let known = workers.all(|row| row.knowledge == Knowledge::Complete);
     let shares = [
@@ -268,18 +268,16 @@ fn perfdata(snapshot: &Snapshot) -> String {
     let router = &snapshot.router;
     // Unknown figures are left out: a 0 would be read as a count.
     let events = snapshot.hears_events().then(|| {
-        let faults = if known {
-            let (refused, unknown) = (counters.refused_stores, counters.unknown_removals);
-            format!(" refused_stores={refused}c unknown_removals={unknown}c")
-        } else {
-            String::new()
-        };
+        let (stores, empty) = (counters.stores, counters.empty_stores);
+        let heard = format!(" stores={stores}c empty_stores={empty}c");
+        if !known {
+            return heard;
+        }
+        let (accepted, held) = (snapshot.tree.accepted_blocks, snapshot.tree.held_blocks);
+        let (refused, unknown) = (counters.refused_stores, counters.unknown_removals);
         format!(
-            " accepted={} held={} stores={}c empty_stores={}c{faults}",
-            snapshot.tree.accepted_blocks,
-            snapshot.tree.held_blocks,
-            counters.stores,
-            counters.empty_stores,
+            " accepted={accepted} held={held}{heard} refused_stores={refused}c \
+             unknown_removals={unknown}c"
         )
     });
     let requests = router.tells_of_requests().then(|| format!(" routed={}c", router.routed));
