@@ -178,7 +178,10 @@ fn blocks(page: &mut Page, snapshot: &Snapshot, labels: &Labels) {
         ("kvtop_held_blocks", "Blocks that workers hold", tree.held_blocks),
         ("kvtop_orphan_blocks", "Blocks with a missing parent", tree.orphan_blocks),
     ] {
-        page.put(&gauge(name, help), labels, value);
+        // None seen since the attach does not mean that there are none.
+        if value > 0 || Needs::Past.are_met(snapshot) {
+            page.put(&gauge(name, help), labels, value);
+        }
     }
 }
 

@@ -49,6 +49,11 @@ fn count(value: u64, known: bool) -> Option<f64> {
     known.then_some(value as f64)
 }
 
+/// Returns a number of blocks that a rank holds. None seen since the attach does not mean that there are none.
+fn held(row: &WorkerRow, blocks: u64, heard: Heard) -> Option<f64> {
+    count(blocks, heard.events && heard.read && (blocks > 0 || is_known(row)))
+}
+
 /// Returns true when the blocks that a rank held before kvtop attached are known: before that, what looks rejected
 /// or unknown proves nothing.
 fn is_known(row: &WorkerRow) -> bool {
@@ -70,14 +75,14 @@ const WORKER: [(&str, &str, Kind, Fold, Value); 17] = [
         "Blocks as a router counts them",
         Kind::Gauge,
         Fold::Sum,
-        |row, heard| count(row.accepted, heard.events && heard.read),
+        |row, heard| held(row, row.accepted, heard),
     ),
     (
         "kvtop_worker_held_blocks",
         "Blocks that the worker holds",
         Kind::Gauge,
         Fold::Sum,
-        |row, heard| count(row.held, heard.events && heard.read),
+        |row, heard| held(row, row.held, heard),
     ),
     ("kvtop_worker_stores_total", "Stored events", Kind::Counter, Fold::Sum, |row, heard| {
         count(row.live.stores, heard.events)
