@@ -3,16 +3,20 @@
 //! A sweep is run as it was measured: one deployment, the number of users raised level by level, 60 s
 //! of warm-up and five windows of 60 s a level, once for each router mode and seed. A cell is the mean
 //! over windows and seeds. `-- --write` keeps the result in tests/bench/twin/table.md, which
-//! docs/DEMO.md shows; `-- seeds=2 weights=21.5` tries other numbers; `-- --fit` searches for better ones.
+//! docs/DEMO.md shows; `-- seeds=2 weights=21.5` tries other numbers; `-- --fit` searches for better ones;
+//! `-- plan` fits to the rows of up to 140 users and predicts the others (docs/FORESIGHT.md).
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
+    clippy::print_stderr,
     clippy::panic,
     reason = "a bench is read by people, and a mistake in its arguments ends it"
 )]
 
 #[path = "twin/compare.rs"]
 mod compare;
+#[path = "twin/planner.rs"]
+mod planner;
 #[path = "twin/sweep.rs"]
 mod sweep;
 
@@ -39,17 +43,26 @@ const FITTED: [(&str, f64); 8] = [
 
 fn main() {
     let mut service = Service::default();
-    let (mut seeds, mut write, mut fit) = (6, false, false);
+    let (mut seeds, mut write, mut fit, mut plan) = (6, false, false, false);
     for argument in std::env::args().skip(1) {
         match argument.split_once('=') {
             Some(("seeds", value)) => seeds = value.parse().unwrap(),
             Some((key, value)) => set(&mut service, key, value.parse().unwrap()),
             None if argument == "--write" => write = true,
             None if argument == "--fit" => fit = true,
+            None if argument == "plan" => plan = true,
             // Cargo passes it on.
             None if argument == "--bench" => {}
             None => panic!("unknown argument {argument}"),
         }
+    }
+    if plan {
+        let section = planner::section();
+        println!("{}", section.trim_end());
+        if write {
+            planner::write(&section);
+        }
+        return;
     }
     if fit {
         search(service, seeds);
