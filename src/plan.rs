@@ -10,6 +10,7 @@ mod change;
 mod fit;
 mod inputs;
 mod measure;
+mod rescore;
 
 pub use answer::{Cell, Check, Marked, Plan, Row, Study};
 pub use calibrate::calibrate;
@@ -17,6 +18,7 @@ pub use change::{Change, Question, Questions};
 pub use fit::{Fitted, Given, Impossible, Targets, fit};
 pub use inputs::{Basis, Input};
 pub use measure::{Ceiling, Job, Length, Outcome, Result};
+pub use rescore::{LeftOut, Rescore, Rescored, rescore};
 
 /// The least and the most seeds.
 pub const SEEDS: (u64, u64) = (1, 32);

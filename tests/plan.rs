@@ -123,6 +123,36 @@ fn what_cannot_be_answered_is_said_in_one_sentence() {
 }
 
 #[test]
+fn decisions_with_all_terms_are_rescored_even_where_no_plan_is_possible() {
+    let path = fixture("captures/0.9.0-healthy.frames.gz");
+
+    let plan = json(&kvtop(&[
+        "plan",
+        path.to_str().unwrap(),
+        "-o",
+        "json",
+        "--users",
+        "2",
+        "--simulate",
+        "1s",
+    ]));
+
+    let decisions = &plan["decisions"];
+    let whole = decisions["counted"].as_u64().unwrap();
+    let left = decisions["left_out"].as_array().unwrap().iter();
+    let left: u64 = left.map(|it| it["decisions"].as_u64().unwrap()).sum();
+    let (mut engine, snapshot) = played(&crate::support::frames(&path));
+    let query = ViewQuery { decisions: 1_000, ..ViewQuery::default() };
+    let seen = engine.snapshot(&query, snapshot.at).decisions.len() as u64;
+    assert!(whole > 0 && whole + left == seen, "{decisions}");
+    for row in decisions["rescored"].as_array().unwrap() {
+        let rate = row["flip_rate"].as_f64().unwrap();
+        assert!((0.0..=1.0).contains(&rate), "{row}");
+    }
+    valid("plan", [("decisions".to_owned(), plan)].into_iter());
+}
+
+#[test]
 fn every_recording_gives_a_deployment_or_a_reason() {
     let mut fitted = 0;
     for (name, path) in captures() {

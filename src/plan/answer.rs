@@ -142,6 +142,8 @@ pub struct Check {
     pub simulated: Cell,
     /// True when the simulation was fitted to it.
     pub fitted: bool,
+    /// True for percentiles of a histogram whose bounds are about a factor of two apart.
+    pub coarse: bool,
 }
 
 impl Check {
@@ -219,21 +221,23 @@ fn row(study: &Study, change: Change, own: &[&Result], now: Option<&Row>) -> Opt
 }
 
 fn checks(targets: &Targets, outcomes: &[Outcome]) -> Vec<Check> {
-    let check = |name, unit, observed: Option<f64>, of: fn(&Outcome) -> f64, fitted| {
+    let ttft = |place: usize| targets.ttft.map(|both| both[place]);
+    let check = |name, unit, observed: Option<f64>, of: fn(&Outcome) -> f64| {
         let values: Vec<f64> = outcomes.iter().map(of).collect();
         let simulated = Cell::new(&values, None)?;
-        Some(Check { name, unit, observed: observed?, simulated, fitted })
+        Some(Check { name, unit, observed: observed?, simulated, fitted: false, coarse: false })
     };
-    let ttft = |place: usize| targets.ttft.map(|both| both[place]);
-    [
-        check("cached share of prompts", "share", targets.hits, |it| it.hits, true),
-        check("TTFT mean", "s", targets.ttft_mean, |it| it.ttft_mean, true),
-        check("TTFT p50 (histogram)", "s", ttft(0), |it| it.ttft_p50, false),
-        check("TTFT p95 (histogram)", "s", ttft(1), |it| it.ttft_p95, false),
-        check("time between tokens, mean", "s", targets.itl_mean, |it| it.itl_mean, true),
-        check("requests", "per_second", targets.requests, |it| it.requests, false),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    let fitted = [
+        check("cached share of prompts", "share", targets.hits, |it| it.hits),
+        check("TTFT mean", "s", targets.ttft_mean, |it| it.ttft_mean),
+        check("time between tokens, mean", "s", targets.itl_mean, |it| it.itl_mean),
+    ];
+    let coarse = [
+        check("TTFT p50, by buckets", "s", ttft(0), |it| it.ttft_p50),
+        check("TTFT p95, by buckets", "s", ttft(1), |it| it.ttft_p95),
+    ];
+    let other = check("requests", "per_second", targets.requests, |it| it.requests);
+    let fitted = fitted.into_iter().flatten().map(|it| Check { fitted: true, ..it });
+    let coarse = coarse.into_iter().flatten().map(|it| Check { coarse: true, ..it });
+    fitted.chain(coarse).chain(other).collect()
 }

@@ -1,5 +1,6 @@
 //! `kvtop plan`: the answers as JSON and as a table.
 
+mod decisions;
 mod table;
 
 use schemars::JsonSchema;
@@ -7,9 +8,10 @@ use serde::Serialize;
 
 use super::json::{CONTRACT, Target};
 use super::rfc3339;
-use crate::plan::{Cell, Change, Plan, Row};
+use crate::plan::{Cell, Change, Plan, Rescored, Row};
 use crate::snapshot::Snapshot;
 
+pub use decisions::decisions;
 pub use table::text;
 
 /// A plan, or the reason why there is none.
@@ -17,8 +19,8 @@ pub use table::text;
 pub(super) struct Report<'a> {
     contract: u32,
     kvtop: &'static str,
-    at: Option<String>,
-    target: Option<Target<'a>>,
+    at: String,
+    target: Target<'a>,
     /// Always true: every number of `answers` is the result of a simulation.
     simulated: bool,
     /// The reason why there is no plan; null where there is one.
@@ -31,6 +33,8 @@ pub(super) struct Report<'a> {
     inputs: Vec<Input<'a>>,
     checks: Vec<Check>,
     answers: Vec<Answer<'a>>,
+    /// Null where no routing decision was seen.
+    decisions: Option<decisions::Decisions>,
 }
 
 /// An input of the simulation.
@@ -99,12 +103,12 @@ impl From<&Cell> for Range {
 }
 
 /// Returns the JSON of a plan for `snapshot`.
-pub fn json(plan: &Plan, snapshot: &Snapshot) -> String {
+pub fn json(plan: &Plan, snapshot: &Snapshot, rescored: &Rescored) -> String {
     let report = Report {
         contract: CONTRACT,
         kvtop: env!("CARGO_PKG_VERSION"),
-        at: Some(rfc3339(snapshot.at)),
-        target: Some(Target::new(snapshot)),
+        at: rfc3339(snapshot.at),
+        target: Target::new(snapshot),
         simulated: true,
         impossible: None,
         seeds: &plan.seeds,
@@ -115,17 +119,18 @@ pub fn json(plan: &Plan, snapshot: &Snapshot) -> String {
         inputs: plan.inputs.iter().map(Input::new).collect(),
         checks: plan.checks.iter().map(Check::new).collect(),
         answers: plan.rows.iter().map(Answer::new).collect(),
+        decisions: decisions::Decisions::new(rescored),
     };
     written(&report)
 }
 
 /// Returns the JSON where no plan can be made.
-pub fn json_impossible(why: &str, snapshot: Option<&Snapshot>) -> String {
+pub fn json_impossible(why: &str, snapshot: &Snapshot, rescored: &Rescored) -> String {
     let report = Report {
         contract: CONTRACT,
         kvtop: env!("CARGO_PKG_VERSION"),
-        at: snapshot.map(|snapshot| rfc3339(snapshot.at)),
-        target: snapshot.map(Target::new),
+        at: rfc3339(snapshot.at),
+        target: Target::new(snapshot),
         simulated: true,
         impossible: Some(why),
         seeds: &[],
@@ -136,6 +141,7 @@ pub fn json_impossible(why: &str, snapshot: Option<&Snapshot>) -> String {
         inputs: Vec::new(),
         checks: Vec::new(),
         answers: Vec::new(),
+        decisions: decisions::Decisions::new(rescored),
     };
     written(&report)
 }

@@ -16,7 +16,7 @@ use crate::diagnose::Objectives;
 use crate::domain::Timestamp;
 use crate::engine::Engine;
 use crate::exit::Exit;
-use crate::plan::{self, Fitted, Given, Job, Length, Plan, Questions, Study};
+use crate::plan::{self, Fitted, Given, Job, Length, Plan, Questions, Rescored, Study};
 use crate::report;
 use crate::snapshot::{Snapshot, ViewQuery};
 
@@ -51,12 +51,13 @@ pub(super) async fn plan(args: &PlanArgs, source: &SourceArgs) -> Result<Exit, R
     let snapshot = seen(&mut engine, at);
     let fitted = match plan::fit(&snapshot, &Given { users: args.users }) {
         Ok(fitted) => fitted,
-        Err(why) => return refuse(&why.sentence(), &snapshot, shape.as_ref()),
+        Err(why) => return refuse(&why.sentence(), &snapshot, args, shape.as_ref()),
     };
     let questions = match questions(args, &fitted) {
         Ok(questions) => questions,
-        Err(why) => return refuse(&why, &snapshot, shape.as_ref()),
+        Err(why) => return refuse(&why, &snapshot, args, shape.as_ref()),
     };
+    let rescored = rescored(args, &snapshot);
     let objectives = Objectives { ttft_p95: source.ttft_p95, ..Objectives::default() };
     let objective =
         args.objective.unwrap_or_else(|| Duration::from_secs_f64(objectives.ttft_seconds()));
@@ -71,8 +72,8 @@ pub(super) async fn plan(args: &PlanArgs, source: &SourceArgs) -> Result<Exit, R
         plan = answered => plan.map_err(|error| RunError::Start(error.into()))?,
     };
     print(&match &shape {
-        Some(shape) => shape.print(report::plan::json(&plan, &snapshot)),
-        None => report::plan::text(&plan, &snapshot),
+        Some(shape) => shape.print(report::plan::json(&plan, &snapshot, &rescored)),
+        None => report::plan::text(&plan, &snapshot) + &report::plan::decisions(&rescored),
     })?;
     Ok(Exit::Clean)
 }
@@ -83,11 +84,30 @@ fn seen(engine: &mut Engine, at: Timestamp) -> Snapshot {
     engine.snapshot(&query, at)
 }
 
-/// Prints, in the requested format, why there is no plan.
-fn refuse(why: &str, snapshot: &Snapshot, shape: Option<&Shape>) -> Result<Exit, RunError> {
-    match shape {
-        Some(shape) => print(&shape.print(report::plan::json_impossible(why, Some(snapshot))))?,
-        None => tell(&format!("kvtop: {why}")),
+/// Re-scores the decisions with the asked weights and temperatures.
+fn rescored(args: &PlanArgs, snapshot: &Snapshot) -> Rescored {
+    let all = Questions::default();
+    let or = |given: &Vec<f64>, default: Vec<f64>| {
+        if given.is_empty() { default } else { given.clone() }
+    };
+    let weight = snapshot.router.overlap_weight.unwrap_or(1.0);
+    let (weights, heats) = (or(&args.weight, all.weight), or(&args.temperature, all.temperature));
+    plan::rescore(snapshot, &weights, &heats, weight)
+}
+
+/// Prints, in the requested format, why there is no plan; the decisions that were seen can be re-scored without one.
+fn refuse(
+    why: &str,
+    snapshot: &Snapshot,
+    args: &PlanArgs,
+    shape: Option<&Shape>,
+) -> Result<Exit, RunError> {
+    let rescored = rescored(args, snapshot);
+    if let Some(shape) = shape {
+        print(&shape.print(report::plan::json_impossible(why, snapshot, &rescored)))?;
+    } else {
+        tell(&format!("kvtop: {why}"));
+        print(report::plan::decisions(&rescored).trim_start())?;
     }
     Ok(Exit::Check(3))
 }

@@ -12,6 +12,8 @@ const NAME: usize = 26;
 const FIGURE: usize = 21;
 /// Deviations from what was observed that are pointed out.
 const FAR: f64 = 0.25;
+/// The same for percentiles by buckets, whose bounds are about a factor of two apart.
+const FAR_BY_BUCKETS: f64 = 1.2;
 
 /// Returns the table of a plan for `snapshot`.
 pub fn text(plan: &Plan, snapshot: &Snapshot) -> String {
@@ -110,7 +112,10 @@ fn checks(page: &mut String, checks: &[Check]) -> std::fmt::Result {
         };
         let deviation = 100.0 * check.deviation();
         let basis = if check.fitted { "fitted to it" } else { "not fitted" };
-        let far = if check.deviation().abs() > FAR {
+        let bound = if check.coarse { FAR_BY_BUCKETS } else { FAR };
+        // Half as long is as far off as twice as long.
+        let ratio = (1.0 + check.deviation()).max(1e-9);
+        let far = if ratio.max(1.0 / ratio) - 1.0 > bound {
             "; FAR OFF: do not rely on this figure"
         } else {
             ""
