@@ -3,7 +3,8 @@
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use kvtop::plan::{Change, Fitted, Given, Impossible, Length, Plan, Questions, Study, fit};
+use kvtop::domain::{ClaimValue, ClaimWhat, Subject};
+use kvtop::plan::{Change, Fitted, Given, Impossible, Length, Marked, Plan, Questions, Study, fit};
 use kvtop::simulator::{Scenario, SimConfig, Simulation, WorkerConfig};
 use kvtop::snapshot::{Snapshot, ViewQuery};
 use serde_json::Value;
@@ -153,6 +154,19 @@ fn decisions_with_all_terms_are_rescored_even_where_no_plan_is_possible() {
 }
 
 #[test]
+fn workers_whose_cards_say_prefill_or_decode_are_not_planned_as_whole_ones() {
+    let mut snapshot = watched(SimConfig::new(Scenario::Healthy), 70);
+    assert!(fit(&snapshot, &Given::default()).is_ok());
+    let mut row = snapshot.claims[0].clone();
+    row.claim.what = ClaimWhat::WorkerType;
+    row.claim.subject = Subject::Worker(snapshot.workers[0].rank.worker);
+    row.claim.value = ClaimValue::Text("prefill".into());
+    snapshot.claims.push(row);
+
+    assert_eq!(fit(&snapshot, &Given::default()), Err(Impossible::Disaggregated));
+}
+
+#[test]
 fn every_recording_gives_a_deployment_or_a_reason() {
     let mut fitted = 0;
     for (name, path) in captures() {
@@ -216,6 +230,7 @@ fn a_drain_leaves_its_requests_alone_and_its_load_to_others() {
     let [now, drained] = &plan.rows[..] else { panic!("{:?}", plan.rows) };
     assert_eq!(drained.drained.as_deref(), Some("w1"));
     assert!(drained.tokens.mean < now.tokens.mean, "{plan:?}");
+    assert_eq!(drained.tokens.marked, Marked::Within, "one seed has no spread");
 }
 
 #[test]

@@ -96,7 +96,8 @@ impl Cell {
         let (difference, marked) = match present {
             None => (0.0, Marked::Present),
             Some(now) => {
-                let apart = low > now.high || high < now.low;
+                // One seed has no spread to lie outside of.
+                let apart = values.len() > 1 && (low > now.high || high < now.low);
                 (mean - now.mean, if apart { Marked::Outside } else { Marked::Within })
             }
         };

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use super::inputs::{Basis, Input};
 use super::{RANKS, USERS};
-use crate::domain::Role;
+use crate::domain::{ClaimValue, ClaimWhat, Role, Subject};
 use crate::simulator::{Scenario, Service, SimConfig, WorkerConfig};
-use crate::snapshot::{Snapshot, WorkerRow};
+use crate::snapshot::{ClaimRow, Snapshot, WorkerRow};
 
 /// The name of the default that stands in for unknown inputs.
 pub(super) const DEFAULT: &str = "default: Llama 3.1 70B in FP8 on H200 (docs/DEMO.md)";
@@ -112,8 +112,7 @@ pub fn fit(snapshot: &Snapshot, given: &Given) -> Result<Fitted, Impossible> {
     if rows.len() > RANKS {
         return Err(Impossible::TooManyRanks(rows.len()));
     }
-    let split = [Role::Prefill, Role::Decode].map(Role::name);
-    if rows.iter().any(|row| row.role.as_deref().is_some_and(|role| split.contains(&role))) {
+    if is_split(snapshot, &rows) {
         return Err(Impossible::Disaggregated);
     }
     let models = || rows.iter().filter_map(|row| row.belongs.model.as_deref());
@@ -146,6 +145,23 @@ pub fn fit(snapshot: &Snapshot, given: &Given) -> Result<Fitted, Impossible> {
         return Err(Impossible::TooManyUsers(config.service.concurrency));
     }
     Ok(Fitted { config, inputs, targets, workers: names })
+}
+
+/// Returns true where prompts and answers are computed by different workers: by their pods' roles, their component in
+/// discovery, or their model cards.
+fn is_split(snapshot: &Snapshot, rows: &[&WorkerRow]) -> bool {
+    let parts = [Role::Prefill, Role::Decode].map(Role::name);
+    let by_pod = |row: &&WorkerRow| row.role.as_deref().is_some_and(|role| parts.contains(&role));
+    let by_component = |row: &&WorkerRow| row.belongs.component.as_deref() == Some(parts[0]);
+    let by_card = |row: &ClaimRow| {
+        let present = |worker: &WorkerRow| row.claim.subject == Subject::Worker(worker.rank.worker);
+        let part = match &row.claim.value {
+            ClaimValue::Text(part) => parts.contains(&part.as_ref()),
+            _ => false,
+        };
+        row.claim.what == ClaimWhat::WorkerType && part && rows.iter().any(|row| present(row))
+    };
+    rows.iter().any(by_pod) || rows.iter().any(by_component) || snapshot.claims.iter().any(by_card)
 }
 
 impl Fitted {
