@@ -45,7 +45,8 @@ pub enum Command {
     Demo(DemoArgs),
     /// Play a recording on the live screen
     Replay(ReplayArgs),
-    /// Write the report of an incident from a recording: timeline, effect on users, findings, fixes
+    /// Write the report of an incident, from a recording or the last minutes of a deployment: timeline, effect on users,
+    /// findings, fixes
     Report(ReportArgs),
     /// Compare two recordings or snapshots: exit code 0 same, 1 different, 2 unreadable or invalid command line
     Diff(DiffArgs),

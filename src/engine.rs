@@ -29,6 +29,7 @@ use explorer::Browsing;
 use judge::Verdicts;
 use known::{Fleet, Knowledge, Setup, Streams, Times};
 use learn::{Learner, Pending};
+pub use origin::source_name;
 
 use crate::diagnose::{ClusterChoice, Objectives, Thresholds};
 use crate::domain::Timestamp;

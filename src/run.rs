@@ -355,7 +355,7 @@ pub fn run(mut cli: Cli) -> Result<Exit, RunError> {
             }
             Some(Command::Export(args)) => exporter::export(args, source).await,
             Some(Command::Diff(args)) => diff::diff(args, source),
-            Some(Command::Report(args)) => incident::report(args, source),
+            Some(Command::Report(args)) => incident::report(args, source).await,
             Some(Command::Plan(args)) => plan::plan(args, source).await,
             Some(Command::Stat(stat)) => stat::stat(stat, source).await,
             Some(Command::Check(check)) => check::check(check, source).await,

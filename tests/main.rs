@@ -5,6 +5,7 @@
 mod architecture;
 mod attach;
 mod bounds;
+mod browser;
 mod bundle;
 mod captures;
 mod check;

@@ -7,10 +7,11 @@ use kvtop::domain::Timestamp;
 use kvtop::engine::{Engine, EngineOptions};
 use kvtop::frame::{Frame, Origin};
 use kvtop::report::incident::{Incident, PageFormat};
-use kvtop::simulator::{Scenario, Simulation};
+use kvtop::simulator::{Scenario, SimConfig, Simulation};
 use kvtop::snapshot::ViewQuery;
 
 use crate::support::fixture;
+use crate::support::users_cluster::{BAD, GOOD, NAMESPACE, Past, UsersCluster, healthy};
 
 const START: Timestamp = Timestamp(1_795_224_204_000_000);
 
@@ -19,7 +20,7 @@ fn kvtop(arguments: &[&str]) -> Output {
 }
 
 /// A mismatch that is cured after a minute, and two minutes after that; a picture each second.
-fn incident() -> Incident {
+pub(crate) fn incident() -> Incident {
     let mut simulation = Simulation::new(Scenario::Mismatch, 1, START);
     let mut engine = Engine::new(EngineOptions::default());
     let mut incident = Incident::default();
@@ -103,4 +104,57 @@ fn the_command_reads_a_recording_from_where_it_is_told_to() {
     assert!(text(&late).contains("(2 s). Status at the end: CRITICAL."), "{}", text(&late));
     assert!(text(&html).starts_with("<!doctype html>"));
     assert!(!missing.status.success() && missing.stdout.is_empty());
+}
+
+#[test]
+fn the_last_minutes_of_a_recording_are_its_end() {
+    let path = fixture("captures/0.9.0-incident_load10.frames.gz");
+    let path = path.to_str().unwrap();
+    let last = kvtop(&["report", path, "-o", "md", "--last", "2s"]);
+    let from = kvtop(&["report", path, "-o", "md", "--from", "-2s"]);
+    assert_eq!(last.stdout, from.stdout);
+    for wrong in [
+        &["report"][..],
+        &["report", "--from", "-2s"],
+        &["report", path, "--last", "2s", "--from", "-2s"],
+        &["report", path, "--for", "2s"],
+    ] {
+        assert_eq!(kvtop(wrong).status.code(), Some(2), "{wrong:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_live_deployment_is_reported_as_far_back_as_its_sources_reach() {
+    let ago = Duration::from_secs;
+    let past = Past::since(ago(150))
+        .then(ago(80), |it| it.deploy(&[BAD; 3]))
+        .then(ago(78), Simulation::restart_workers);
+    let cluster =
+        UsersCluster::start(SimConfig { workers: vec![GOOD; 3], ..healthy() }, past).await;
+    let arguments = cluster.arguments(NAMESPACE);
+    let mut all = vec!["report", "--last", "2m", "--for", "3s", "-o", "md"];
+    all.extend(arguments.iter().map(String::as_str));
+
+    let output = kvtop(&all);
+
+    let page = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let attached = page.lines().find(|line| line.contains("kvtop attached |")).unwrap();
+    let since = page.lines().find(|line| line.contains("evidence of KVT001 begins")).unwrap();
+    // Times of day sort as text, but for midnight.
+    let time = |line: &str| line.split_whitespace().nth(1).unwrap().to_owned();
+    assert!(time(since) < time(attached) || time(attached).starts_with("00:0"), "{page}");
+    for part in [
+        "Status at the end: CRITICAL",
+        "## Sources",
+        "| jetstream | ",
+        "| logs | ",
+        "| Earliest known, ",
+        " | Now, ",
+        " started |",
+        "kvtop was not attached before ",
+        "Blocks in the index  ",
+    ] {
+        assert!(page.contains(part), "{part}\n{page}");
+    }
 }

@@ -55,15 +55,26 @@ pub enum Offset {
 /// `kvtop report`.
 #[derive(Args, Clone, Debug)]
 pub struct ReportArgs {
-    /// Recording (.frames, .frames.zst or .frames.gz)
-    pub file: PathBuf,
+    /// Recording (.frames, .frames.zst or .frames.gz); without one, `--last` reports on a live deployment
+    #[arg(required_unless_present = "last")]
+    pub file: Option<PathBuf>,
     /// Format of the page
     #[arg(short, long, value_name = "FORMAT", default_value = "html")]
     pub output: ReportFormat,
     /// Start: after the beginning (30s) or before the end (-3m). Earlier frames still count as history
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = offset)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = offset, requires = "file")]
     pub from: Option<Offset>,
-    /// Title of the page [default: name of the recording]
+    /// Report on this much time: the end of the recording, or the past of a live deployment as far as its streams and
+    /// logs hold it
+    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "from")]
+    pub last: Option<Duration>,
+    /// Time to listen to a live deployment after reading history
+    #[arg(long = "for", value_name = "TIME", default_value = "30s", value_parser = duration, conflicts_with = "file")]
+    pub length: Duration,
+    /// Longest wait for history and for sources to answer [default: 30s]
+    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "file")]
+    pub wait: Option<Duration>,
+    /// Title of the page [default: name of the recording or of the deployment]
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
 }

@@ -41,6 +41,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "kvtop report incident.frames.zst -o md --from -30m",
                 "the last half hour, as Markdown",
             ),
+            (
+                "kvtop report -n gtc-demo --last 30m > incident.html",
+                "what a live deployment still tells",
+            ),
         ],
     ),
     (

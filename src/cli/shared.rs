@@ -164,6 +164,9 @@ pub struct SourceArgs {
     /// Memory limit for the process, such as 512MiB [default: 1GiB]
     #[arg(help_heading = "Limits and settings", long, global = true, value_name = "SIZE", value_parser = bytes)]
     pub max_memory: Option<usize>,
+    /// The past of logs to read, where it is longer than usual.
+    #[arg(skip)]
+    pub log_reach: Option<std::time::Duration>,
     /// Thresholds in the config file: name and value.
     #[arg(skip)]
     pub thresholds: Vec<(String, String)>,

@@ -44,7 +44,7 @@ pub(super) fn home(origin: &Origin) -> Option<&str> {
 }
 
 /// Returns the source of the frames of `origin`.
-pub(super) fn source_name(origin: &Origin) -> SourceName {
+pub fn source_name(origin: &Origin) -> SourceName {
     match origin {
         Origin::Nats { .. } => SourceName::Nats,
         Origin::Jetstream { .. } => SourceName::JetStream,

@@ -3,12 +3,14 @@
 mod chart;
 mod compose;
 pub(super) mod page;
+mod past;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
 use std::time::Duration;
 
 use chart::Curve;
+pub use past::{Covered, REACH};
 
 use crate::domain::Timestamp;
 use crate::snapshot::{CheckVerdict, FindingRow, Snapshot, Standing};
@@ -38,15 +40,22 @@ pub struct Incident {
     /// Reasons why parts of the report may be missing or too low.
     unseen: Vec<String>,
     unknown: Vec<(String, String)>,
+    /// Starts of pods.
+    starts: Vec<(Timestamp, String)>,
+    /// The time that each source of a live deployment covers; empty for a recording.
+    covered: Vec<Covered>,
+    /// The time at which kvtop attached; none for a recording.
+    attached: Option<Timestamp>,
 }
 
 /// The figures of one moment.
 #[derive(Clone, Copy, Debug)]
 struct Moment {
     at: Timestamp,
-    standing: Standing,
-    workers: usize,
-    requests: f64,
+    /// None where only figures are known of the moment; so for workers.
+    standing: Option<Standing>,
+    workers: Option<usize>,
+    requests: Option<f64>,
     /// Share of prompt tokens that engines had cached.
     cached: Option<f64>,
     /// Share of requests with a cache hit.
@@ -84,7 +93,9 @@ impl Incident {
             ("Dynamo", named(&deployment.version)),
             ("Event plane", named(&deployment.event_plane)),
         ];
-        self.unseen = super::incomplete(snapshot);
+        let started = snapshot.pods.iter().filter_map(|pod| Some((pod.started?, pod.name.clone())));
+        self.starts = started.collect();
+        self.unseen.extend(super::incomplete(snapshot));
         for source in &snapshot.sources {
             if source.dropped > 0 || source.gaps > 0 || source.rejects > 0 {
                 self.unseen.push(format!(
@@ -126,7 +137,7 @@ impl Incident {
             Curve::new("Cached prompt tokens", "%", self.curve(|moment| share(moment.cached))),
             Curve::new("TTFT p95", "s", self.curve(|moment| Some(moment.first_token?[1]))),
             Curve::new("KV cache in use", "%", self.curve(|moment| share(moment.used))),
-            Curve::new("Requests", "/s", self.curve(|moment| Some(moment.requests))),
+            Curve::new("Requests", "/s", self.curve(|moment| moment.requests)),
         ]
     }
 }
@@ -138,9 +149,12 @@ impl Moment {
             snapshot.workers.iter().filter(|row| !row.gone).map(|row| row.rank.worker).collect();
         Self {
             at: snapshot.at,
-            standing: snapshot.standing(),
-            workers: present.len(),
-            requests: snapshot.router.routed_per_second,
+            standing: Some(snapshot.standing()),
+            workers: Some(present.len()),
+            requests: snapshot
+                .router
+                .tells_of_requests()
+                .then_some(snapshot.router.routed_per_second),
             cached: snapshot.felt.cached,
             found: snapshot.felt.found,
             first_token: snapshot.felt.first_token,

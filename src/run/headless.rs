@@ -117,6 +117,16 @@ pub(super) async fn listened(
     length: Duration,
     wait: Option<Duration>,
 ) -> Result<Result<(Box<Engine>, Timestamp), Exit>, RunError> {
+    listened_with(source, length, wait, |_| {}).await
+}
+
+/// The same, and shows the frames to `look` as well.
+pub(super) async fn listened_with(
+    source: &SourceArgs,
+    length: Duration,
+    wait: Option<Duration>,
+    mut look: impl FnMut(&[Frame]),
+) -> Result<Result<(Box<Engine>, Timestamp), Exit>, RunError> {
     let Live { mut frames, sources, target, attach, .. } = live::start(source).await?;
     let mut engine = Engine::new(target.engine_options());
     let started = clock::now();
@@ -128,7 +138,7 @@ pub(super) async fn listened(
     loop {
         tokio::select! {
             exit = &mut ended => return Ok(Err(exit)),
-            () = take(&mut frames, &mut engine) => {}
+            () = take_each(&mut frames, &mut engine, &mut look) => {}
         }
         let now = clock::now();
         follow(attach.as_ref(), &engine);

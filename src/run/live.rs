@@ -249,7 +249,10 @@ pub(super) fn look_within(found: Found, budget: Arc<Budget>) -> Result<Live, Run
         zmq_named: !args.zmq.is_empty(),
         port_forward: if args.no_port_forward { PortForward::Never } else { PortForward::Own },
         limits: Limits {
-            logs: LogLimits { text: removed::log_text(args), ..LogLimits::default() },
+            logs: LogLimits {
+                text: removed::log_text(args),
+                ..LogLimits::reaching(args.log_reach)
+            },
             ..Limits::default()
         },
         dynamo_namespace: args.dynamo_namespace.as_deref().map(Into::into),

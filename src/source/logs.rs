@@ -91,6 +91,20 @@ impl Default for LogLimits {
     }
 }
 
+impl LogLimits {
+    /// Most lines that are read of the past of one log, about 40 MB.
+    const MOST_LINES: u64 = 200_000;
+
+    /// Returns limits for reading new logs over `past`, or over the usual time where that is longer.
+    pub fn reaching(past: Option<Duration>) -> Self {
+        let usual = Self::default();
+        let recent = usual.recent.max(past.unwrap_or_default());
+        let times = recent.as_secs().div_ceil(usual.recent.as_secs().max(1));
+        let lines = usual.recent_lines.saturating_mul(times).min(Self::MOST_LINES);
+        Self { recent, recent_lines: lines, ..usual }
+    }
+}
+
 /// Starts the source. Must be called within a runtime.
 pub fn spawn(
     client: KubeClient,

@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use super::chart::{Curve, Mark};
 use super::page::Block;
-use super::{Incident, Moment};
+use super::{Incident, Moment, past};
 use crate::domain::Timestamp;
 use crate::report::rfc3339;
 use crate::snapshot::{FindingRow, Standing};
+
+/// Most starts of pods in the timeline.
+const STARTS: usize = 40;
 
 /// Most proofs that are listed of one finding.
 const PROOFS: usize = 24;
@@ -15,6 +18,7 @@ const PROOFS: usize = 24;
 pub(super) fn blocks(incident: &Incident, title: &str) -> Vec<Block> {
     let mut blocks = vec![Block::Heading(1, title.to_owned())];
     summary(incident, &mut blocks);
+    past::sources(incident, &mut blocks);
     timeline(incident, &mut blocks);
     felt(incident, &mut blocks);
     let curves: Vec<Curve> = incident.curves().into_iter().filter(Curve::is_known).collect();
@@ -26,7 +30,7 @@ pub(super) fn blocks(incident: &Incident, title: &str) -> Vec<Block> {
         blocks.push(Block::Charts(curves, marks(incident)));
     }
     for row in by_weight(incident) {
-        finding(row, &mut blocks);
+        finding(incident, row, &mut blocks);
     }
     unseen(incident, &mut blocks);
     blocks
@@ -41,7 +45,7 @@ fn by_weight(incident: &Incident) -> Vec<&FindingRow> {
 
 fn summary(incident: &Incident, blocks: &mut Vec<Block>) {
     let (Some(first), Some(last)) = (incident.moments.first(), incident.moments.last()) else {
-        blocks.push(Block::Text("The recording holds no moment to report.".to_owned()));
+        blocks.push(Block::Text("There is no moment to report.".to_owned()));
         return;
     };
     blocks.push(Block::Text(format!(
@@ -49,13 +53,14 @@ fn summary(incident: &Incident, blocks: &mut Vec<Block>) {
         rfc3339(first.at),
         rfc3339(last.at),
         span(last.at.since(first.at)),
-        standing(last.standing)
+        last.standing.map_or("UNKNOWN", standing)
     )));
     let mut rows = vec![vec!["Deployment".to_owned(), String::new()]];
     rows.extend(
         incident.deployment.iter().map(|(name, value)| vec![(*name).to_owned(), value.clone()]),
     );
-    rows.push(vec!["Workers at the end".to_owned(), last.workers.to_string()]);
+    let workers = last.workers.map_or_else(|| "unknown".to_owned(), |count| count.to_string());
+    rows.push(vec!["Workers at the end".to_owned(), workers]);
     blocks.push(Block::Table(rows));
     let worst = by_weight(incident).into_iter().find(|row| row.counts());
     blocks.push(Block::Text(match worst {
@@ -68,6 +73,9 @@ fn timeline(incident: &Incident, blocks: &mut Vec<Block>) {
     let mut events: Vec<(Timestamp, String)> = Vec::new();
     for row in incident.findings.values() {
         events.push((row.raised, format!("{} raised: {} {}", severity(row), row.id, row.name)));
+        if let Some(since) = past::evidence_since(incident, row) {
+            events.push((since, format!("evidence of {} begins: {}", row.id, row.name)));
+        }
         if let Some(applied) = row
             .fix
             .as_ref()
@@ -82,9 +90,17 @@ fn timeline(incident: &Incident, blocks: &mut Vec<Block>) {
     }
     for pair in incident.moments.windows(2) {
         let [before, after] = pair else { continue };
-        if before.workers != after.workers {
-            events.push((after.at, format!("workers: {} to {}", before.workers, after.workers)));
+        if let (Some(before), Some(now)) = (before.workers, after.workers)
+            && before != now
+        {
+            events.push((after.at, format!("workers: {before} to {now}")));
         }
+    }
+    let begin = incident.moments.first().map(|moment| moment.at);
+    let started = incident.starts.iter().filter(|(at, _)| begin.is_some_and(|begin| *at >= begin));
+    events.extend(started.take(STARTS).map(|(at, pod)| (*at, format!("pod {pod} started"))));
+    if let Some(at) = incident.attached {
+        events.push((at, "kvtop attached".to_owned()));
     }
     if events.is_empty() {
         return;
@@ -111,7 +127,10 @@ fn felt(incident: &Incident, blocks: &mut Vec<Block>) {
     let worst = by_weight(incident).into_iter().find(|row| row.counts());
     let mut columns: Vec<(&str, &Moment)> = Vec::new();
     let moments = &incident.moments;
-    if let Some(worst) = worst {
+    if incident.attached.is_some() {
+        // Before it attached kvtop judged nothing, so figures are all that can be compared.
+        columns.extend(past::earliest(incident).map(|moment| ("Earliest known", moment)));
+    } else if let Some(worst) = worst {
         let before = moments.iter().rfind(|moment| moment.at < worst.raised);
         let until = worst.resolved;
         let during = moments.iter().rfind(|moment| {
@@ -120,8 +139,15 @@ fn felt(incident: &Incident, blocks: &mut Vec<Block>) {
         columns.extend(before.map(|moment| ("Before", moment)));
         columns.extend(during.map(|moment| ("During", moment)));
     }
-    let end = moments.last().filter(|_| worst.is_none_or(|worst| worst.resolved.is_some()));
-    columns.extend(end.map(|moment| (if worst.is_some() { "After" } else { "End" }, moment)));
+    let end = moments.last().filter(|_| {
+        incident.attached.is_some() || worst.is_none_or(|worst| worst.resolved.is_some())
+    });
+    let name = match (incident.attached, worst) {
+        (Some(_), _) => "Now",
+        (None, Some(_)) => "After",
+        (None, None) => "End",
+    };
+    columns.extend(end.map(|moment| (name, moment)));
     if columns.is_empty() {
         return;
     }
@@ -143,7 +169,7 @@ fn felt(incident: &Incident, blocks: &mut Vec<Block>) {
 type Shown = fn(&Moment) -> Option<String>;
 
 const FIGURES: &[(&str, Shown)] = &[
-    ("Status", |moment| Some(standing(moment.standing).to_owned())),
+    ("Status", |moment| Some(standing(moment.standing?).to_owned())),
     ("Cached prompt tokens", |moment| percent(moment.cached)),
     ("Requests with a cache hit", |moment| percent(moment.found)),
     ("TTFT p50 / p95", |moment| seconds(moment.first_token)),
@@ -151,8 +177,8 @@ const FIGURES: &[(&str, Shown)] = &[
     ("Rejected stores", |moment| percent(moment.rejected)),
     ("Blocks in the index", |moment| Some(format!("{:.0}", moment.blocks?))),
     ("KV cache in use", |moment| percent(moment.used)),
-    ("Requests", |moment| Some(format!("{:.1}/s", moment.requests))),
-    ("Workers", |moment| Some(moment.workers.to_string())),
+    ("Requests", |moment| Some(format!("{:.1}/s", moment.requests?))),
+    ("Workers", |moment| Some(moment.workers?.to_string())),
 ];
 
 fn percent(share: Option<f64>) -> Option<String> {
@@ -168,10 +194,13 @@ fn seconds(pair: Option<[f64; 2]>) -> Option<String> {
     })
 }
 
-fn finding(row: &FindingRow, blocks: &mut Vec<Block>) {
+fn finding(incident: &Incident, row: &FindingRow, blocks: &mut Vec<Block>) {
     blocks.push(Block::Heading(2, format!("{} {}", row.id, row.name)));
     let end = row.resolved.map_or_else(
-        || "not resolved by the end of the recording".to_owned(),
+        || match incident.attached {
+            Some(_) => "not resolved".to_owned(),
+            None => "not resolved by the end of the recording".to_owned(),
+        },
         |at| format!("resolved {}", rfc3339(at)),
     );
     blocks.push(Block::Text(format!(
@@ -180,6 +209,13 @@ fn finding(row: &FindingRow, blocks: &mut Vec<Block>) {
         row.grade.name(),
         rfc3339(row.raised)
     )));
+    if let Some(since) = past::evidence_since(incident, row) {
+        blocks.push(Block::Text(format!(
+            "kvtop was not attached before {}; the counts behind this finding begin {}.",
+            incident.attached.map_or(String::new(), rfc3339),
+            rfc3339(since)
+        )));
+    }
     blocks.push(Block::Text(format!("{} {}", row.summary, row.effect)));
     let mut rows = vec![["Evidence", "Value", "Source", "Time (UTC)"].map(str::to_owned).to_vec()];
     for proof in row.evidence.iter().take(PROOFS) {
