@@ -13,15 +13,15 @@ use clap::{Parser, Subcommand};
 pub use command::{
     BundleArgs, CheckArgs, CheckFormat, CompletionsArgs, ConfigArgs, ConfigCommand, DemoArgs,
     DeployArgs, DeployPart, DiffArgs, DiffFormat, DoctorArgs, DoctorFormat, ExplainArgs,
-    ExportArgs, KeysArgs, KeysFormat, LintArgs, LintFormat, ManArgs, MetricsLevel, MonitorKind,
-    Offset, RbacArgs, RecordArgs, ReplayArgs, ReportArgs, ReportFormat, SchemaArgs, SchemaOf,
-    Shell, SnapshotArgs, SnapshotFormat, StatArgs, ThemesArgs, ThemesCommand,
+    ExportArgs, KeysArgs, KeysFormat, LintArgs, LintFormat, ManArgs, McpArgs, MetricsLevel,
+    MonitorKind, Offset, RbacArgs, RecordArgs, ReplayArgs, ReportArgs, ReportFormat, SchemaArgs,
+    SchemaOf, Shell, SnapshotArgs, SnapshotFormat, StatArgs, ThemesArgs, ThemesCommand,
 };
 pub use examples::{Example, examples};
 pub use format::Structured;
 pub use plan::{PlanArgs, PlanFormat, PlanQuestion};
 pub use shared::{ColorChoice, GlyphChoice, MAX_MEMORY, NatsFile, ScreenArgs, SourceArgs};
-pub use value::{Endpoint, SPEEDS, Shard, bytes, duration, label, place, subject};
+pub use value::{Endpoint, SPEEDS, Shard, bytes, duration, label, offset, place, subject};
 
 /// Live, read-only inspector for NVIDIA Dynamo's KV-cache-aware router.
 #[derive(Debug, Parser)]
@@ -72,6 +72,8 @@ pub enum Command {
     Rbac(RbacArgs),
     /// Serve Prometheus metrics, without a screen
     Export(ExportArgs),
+    /// Serve read-only answers to assistants, over the Model Context Protocol on standard input and output
+    Mcp(McpArgs),
     /// Print files that deploy `kvtop export` to a cluster: manifests, alert rules, Grafana dashboards
     Deploy(DeployArgs),
     /// Print the JSON Schema of an output or of the config file

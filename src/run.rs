@@ -19,6 +19,7 @@ mod lint;
 mod live;
 mod log_files;
 pub mod manual;
+mod mcp;
 mod memory;
 mod output;
 mod place;
@@ -224,6 +225,12 @@ pub enum RunError {
         /// The option.
         option: &'static str,
     },
+    /// A client of `kvtop mcp` does not follow the protocol.
+    #[error("the client does not follow the Model Context Protocol: {why}")]
+    Mcp {
+        /// The fault.
+        why: String,
+    },
     /// There is no place for a config file.
     #[error("no path for the config file: set XDG_CONFIG_HOME or HOME, or pass --config")]
     NoHome,
@@ -357,6 +364,7 @@ pub fn run(mut cli: Cli) -> Result<Exit, RunError> {
             Some(Command::Diff(args)) => diff::diff(args, source),
             Some(Command::Report(args)) => incident::report(args, source).await,
             Some(Command::Plan(args)) => plan::plan(args, source).await,
+            Some(Command::Mcp(args)) => mcp::mcp(args, source).await,
             Some(Command::Stat(stat)) => stat::stat(stat, source).await,
             Some(Command::Check(check)) => check::check(check, source).await,
             Some(Command::Doctor(args)) => doctor::doctor(args, source, &config).await,

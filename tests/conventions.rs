@@ -202,6 +202,7 @@ fn help_is_in_groups_with_examples_that_the_command_line_takes() {
         "rbac",
         "export",
         "deploy",
+        "mcp",
         "report",
         "diff",
         "schema",

@@ -37,6 +37,7 @@ mod lint;
 mod live;
 mod logs;
 mod manual;
+mod mcp;
 mod memory;
 mod metrics;
 mod names;

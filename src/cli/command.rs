@@ -52,6 +52,17 @@ pub enum Offset {
     BeforeEnd(Duration),
 }
 
+/// `kvtop mcp`.
+#[derive(Args, Clone, Debug)]
+pub struct McpArgs {
+    /// Recordings, snapshots, manifests or directories that tools may read [default: none]
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Attach to no deployment: only read files
+    #[arg(long, requires = "paths")]
+    pub offline: bool,
+}
+
 /// `kvtop report`.
 #[derive(Args, Clone, Debug)]
 pub struct ReportArgs {

@@ -116,6 +116,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "mcp",
+        &[
+            ("kvtop mcp -n gtc-demo", "for an assistant: the command of an MCP server"),
+            ("kvtop mcp --offline incident.frames.zst deploy/", "a recording and manifests alone"),
+        ],
+    ),
+    (
         "deploy",
         &[
             ("kvtop deploy -n gtc-demo --image IMAGE | kubectl apply -f -", "run the exporter"),

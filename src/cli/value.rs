@@ -144,7 +144,8 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "must be longer than 0s".to_owned())
 }
 
-pub(super) fn offset(text: &str) -> Result<Offset, String> {
+/// Reads a position in a recording: after its beginning (`30s`) or before its end (`-3m`).
+pub fn offset(text: &str) -> Result<Offset, String> {
     match text.strip_prefix('-') {
         Some(rest) => duration(rest).map(Offset::BeforeEnd),
         None => duration(text).map(Offset::FromStart),

@@ -5,15 +5,19 @@
 
 mod cluster;
 mod curve;
+mod decisions;
 mod ledger;
 mod memory;
+mod tree;
 
 use std::collections::BTreeMap;
 
 use cluster::{Dgd, Pod};
+pub use decisions::decisions;
 pub(super) use memory::{RowOfMemory, ranks as memory_ranks};
 use schemars::JsonSchema;
 use serde::Serialize;
+pub use tree::tree;
 
 use super::check::{Check, Finding, Status, checks, findings};
 use super::rfc3339;

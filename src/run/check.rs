@@ -148,25 +148,40 @@ fn is_enough(args: &CheckArgs, snapshot: &Snapshot, listened: Duration) -> bool 
 
 /// Prints what a finding means.
 pub(super) fn explain(args: &ExplainArgs) -> Result<Exit, RunError> {
-    let rules = RULES.iter().map(|rule| (rule.id(), rule.name(), rule.documentation()));
-    let mut known: Vec<_> = rules
-        .chain(CHECKS.iter().map(|check| (check.id, check.name, check.documentation())))
-        .collect();
-    known.sort_unstable();
     let Some(id) = &args.id else {
-        let lines = known.iter().map(|(id, name, _)| format!("{id}  {name}\n"));
-        print(&lines.collect::<String>())?;
+        print(&list())?;
         return Ok(Exit::Clean);
     };
-    let Some((id, name, about)) = known
-        .iter()
-        .find(|known| known.0.eq_ignore_ascii_case(id) || known.1.eq_ignore_ascii_case(id))
-    else {
-        let known = known.iter().flat_map(|(id, name, _)| [*id, *name]).collect();
+    let Some(text) = explanation(id) else {
+        let known = explained().into_iter().flat_map(|(id, name, _)| [id, name]).collect();
         return Err(RunError::Finding { id: id.clone(), known });
     };
-    print(&format!("{id} {name}\n\n{}", paragraphs(about)))?;
+    print(&text)?;
     Ok(Exit::Clean)
+}
+
+/// Returns id, name and description of every finding, by id.
+pub(super) fn explained() -> Vec<(&'static str, &'static str, String)> {
+    let rules = RULES.iter().map(|rule| (rule.id(), rule.name(), rule.documentation()));
+    let checks = CHECKS.iter().map(|check| (check.id, check.name, check.documentation()));
+    let mut known: Vec<_> = rules.chain(checks).collect();
+    known.sort_unstable();
+    known
+}
+
+/// Returns ids and names of all findings, one a line.
+pub(super) fn list() -> String {
+    let lines = explained().into_iter().map(|(id, name, _)| format!("{id}  {name}\n"));
+    lines.collect::<Vec<_>>().concat()
+}
+
+/// Returns the description of a finding, given its id or name.
+pub(super) fn explanation(id: &str) -> Option<String> {
+    let all = explained();
+    let (id, name, about) = all
+        .iter()
+        .find(|known| known.0.eq_ignore_ascii_case(id) || known.1.eq_ignore_ascii_case(id))?;
+    Some(format!("{id} {name}\n\n{}", paragraphs(about)))
 }
 
 /// Wraps the description of a rule, each paragraph for itself, so that its lines fit any terminal.

@@ -17,13 +17,13 @@ use super::recorder::Recorder;
 use super::removed;
 use super::thresholds;
 use super::waiting::Waiting;
-use crate::cli::{RecordArgs, SourceArgs};
+use crate::cli::{Offset, RecordArgs, SourceArgs};
 use crate::clock;
 use crate::domain::Timestamp;
 use crate::engine::Engine;
 use crate::exit::Exit;
 use crate::frame::{Burst, Frame, Origin};
-use crate::player::options_for;
+use crate::player::{Player, options_for};
 use crate::record::{Header, Recording};
 use crate::snapshot::{Snapshot, ViewQuery};
 
@@ -67,6 +67,56 @@ pub(super) async fn ended() -> Exit {
 pub(super) fn at_the_end_of(path: &Path, source: &SourceArgs) -> Result<Snapshot, RunError> {
     let (mut engine, at) = played(path, source)?;
     Ok(engine.snapshot(&ViewQuery::default(), at))
+}
+
+/// Time between two looks on the way to a moment of a recording.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// Most pictures for one question: a search of the tree goes on from one to the next.
+const LOOKS: usize = 200;
+
+/// Returns the picture at a moment of a recording, its end by default.
+pub(super) fn moment(
+    path: &Path,
+    at: Option<Offset>,
+    query: &ViewQuery,
+    source: &SourceArgs,
+) -> Result<Snapshot, RunError> {
+    let Some(at) = at else {
+        let (mut engine, at) = played(path, source)?;
+        return Ok(finished(&mut engine, query, at));
+    };
+    let limit = memory::of_mirror(source.max_memory());
+    let mut player = Player::open(path, limit, thresholds::chosen(source))?;
+    let (begin, end) = (player.position(), player.end());
+    let target = match at {
+        Offset::FromStart(after) => begin.after(after).min(end),
+        Offset::BeforeEnd(before) => end.before(before).max(begin),
+    };
+    while player.position() < target {
+        let next = player.position().after(LOOK).min(target);
+        player.seek(next)?;
+        if player.position() < next {
+            break;
+        }
+    }
+    player.engine().settle();
+    let position = player.position();
+    let snapshot = finished(player.engine(), query, position);
+    tell_damage(player.recording());
+    Ok(snapshot)
+}
+
+/// Returns a picture whose answer is complete, as far as that takes a bounded time.
+pub(super) fn finished(engine: &mut Engine, query: &ViewQuery, at: Timestamp) -> Snapshot {
+    let mut snapshot = engine.snapshot(query, at);
+    for _ in 0..LOOKS {
+        if !snapshot.answer.is_unfinished() {
+            break;
+        }
+        snapshot = engine.snapshot(query, at);
+    }
+    snapshot
 }
 
 /// Plays a whole recording as fast as it can be read; returns its end, too.

@@ -34,18 +34,24 @@ pub(super) fn lint(args: &LintArgs) -> Result<Exit, RunError> {
         LintFormat::Structured(format) => Shape::new(format)?,
         _ => Shape::Json,
     };
-    let mut input = Input::default();
-    for path in &args.files {
-        input.take(path);
-    }
-    let mut found = lint::lint(&input.sources);
-    found.unreadable.extend(input.refused);
+    let found = judged(&args.files);
     print(&match args.output {
         LintFormat::Text => report::lint::text(&found),
         LintFormat::Name => report::lint::names(&found),
         LintFormat::Structured(_) => shape.print(report::lint::json(&found)),
     })?;
     Ok(Exit::Check(report::lint::exit(&found)))
+}
+
+/// Reads files and folders, and judges them.
+pub(super) fn judged(files: &[PathBuf]) -> lint::Verdicts {
+    let mut input = Input::default();
+    for path in files {
+        input.take(path);
+    }
+    let mut found = lint::lint(&input.sources);
+    found.unreadable.extend(input.refused);
+    found
 }
 
 /// The input read so far.
