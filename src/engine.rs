@@ -7,6 +7,7 @@ mod config_map_dependents;
 mod curve;
 mod explorer;
 mod foreign;
+mod foresight;
 mod frame_ring;
 mod incarnations;
 mod intake;
@@ -150,6 +151,10 @@ impl Engine {
             let workers = &snapshot.workers;
             let page = picture::prefixes(&mut self.known, &mut self.browsing, workers, at);
             snapshot.prefixes = Some(page);
+        }
+        if query.foresight > 0 {
+            let answers = self.known.foresight(&mut self.browsing, &snapshot, query.foresight);
+            snapshot.foresight = Some(answers);
         }
         if let Ask::Tree(asked) = &query.ask {
             let browser = &mut self.browsing.browser;

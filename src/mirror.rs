@@ -24,6 +24,7 @@ mod handle;
 mod heat;
 mod hits;
 mod index;
+mod landings;
 mod node;
 mod outcome;
 mod overlap;
@@ -39,8 +40,12 @@ mod tests;
 mod tree;
 mod truncating;
 
-pub use browse::{Browser, Detail, Page, Question, SHOWN_RANKS, Share};
+pub use browse::{
+    Browser, Detail, Holding, Holdings, HoldingsQuestion, Lead, Leaders, Page, Question,
+    SHOWN_RANKS, Share,
+};
 pub use heat::Heat;
+pub use landings::Landed;
 pub use outcome::{Outcome, OutcomeKind, Refusal};
 
 use crate::domain::{

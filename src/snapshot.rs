@@ -11,6 +11,7 @@ mod feed;
 mod felt;
 mod findings;
 mod fleet;
+mod foresight;
 mod ledger;
 mod memory;
 mod query;
@@ -31,6 +32,9 @@ pub use findings::{
     CheckRow, CheckVerdict, Coverage, EvidenceRow, FindingRow, FixRow, Quiet, RolloutRow,
 };
 pub use fleet::{FLEET_SPANS, Fleet, FleetPast, FleetPoint, Member, MemberId, MemberState, Worst};
+pub use foresight::{
+    CurveProgress, Demand, DrainRow, Duplicates, Foresight, PrefixShare, PrefixShares, Stickiness,
+};
 pub use ledger::{Hole, Ledger, StreamRow};
 pub use memory::{MemoryFigure, MemoryRow};
 pub use query::{Answer, Ask, ViewQuery};
@@ -88,6 +92,8 @@ pub struct Snapshot {
     pub tree: TreeSummary,
     /// Its hottest prefixes, a few seconds old at most; none where the query does not want them.
     pub prefixes: Option<Arc<TreePage>>,
+    /// Answers from state, a few seconds old at most; none where the query does not want them.
+    pub foresight: Option<Arc<Foresight>>,
     /// Every claim about a setting, with its source.
     pub claims: Vec<ClaimRow>,
     /// The sources and how they are doing.

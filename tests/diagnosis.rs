@@ -48,6 +48,7 @@ pub(crate) const QUERY: ViewQuery = ViewQuery {
     events: 0,
     decisions: 0,
     prefixes: false,
+    foresight: 0,
     ask: Ask::Nothing,
 };
 

@@ -26,6 +26,7 @@ mod export;
 mod exporter;
 mod faults;
 mod fleet;
+mod foresight;
 mod forward;
 mod gate;
 mod indexer;

@@ -1,7 +1,7 @@
 //! The stores that a larger KV cache would have avoided, by rank and over the deployment.
 
 use super::Knowledge;
-use crate::domain::{Subject, Timestamp};
+use crate::domain::{Subject, Timestamp, WorkerId, WorkerRank};
 use crate::model::{Avoided, RankRecord};
 use crate::snapshot::{CapacityCurve, CurvePoint};
 
@@ -24,13 +24,33 @@ impl Knowledge {
 
     /// Returns the curve of all present ranks whose capacity is known; none before it says anything.
     pub(super) fn capacity_curve(&self, at: Timestamp) -> Option<CapacityCurve> {
-        let (mut sum, mut ranks, mut capacity) = (Avoided::default(), 0, 0);
+        let Summed { sum, ranks, capacity, .. } = self.curve_sum(|_| true);
+        let points = points(&sum)?;
+        Some(CapacityCurve { at, points, samples: sum.samples, ranks, capacity })
+    }
+
+    /// Returns the curve of one worker, empty while it says nothing, and the sampled blocks behind it.
+    pub(super) fn curve_of(&self, worker: WorkerId) -> (Vec<CurvePoint>, u64) {
+        let summed = self.curve_sum(|rank| rank.worker == worker);
+        (points(&summed.sum).unwrap_or_default(), summed.sum.samples)
+    }
+
+    /// Returns the sampled blocks so far, the present ranks whose capacity is known, and all present ranks.
+    pub(super) fn curve_samples(&self) -> (u64, u64, u64) {
+        let summed = self.curve_sum(|_| true);
+        (summed.sum.samples, summed.ranks, summed.present)
+    }
+
+    fn curve_sum(&self, of: impl Fn(WorkerRank) -> bool) -> Summed {
+        let mut summed = Summed::default();
         for (index, record) in self.fleet.workers.ranks().iter().enumerate() {
             let worker = self.fleet.workers.worker(record.rank.worker);
             let chosen = self.setup().is_chosen(&Subject::Worker(record.rank.worker));
-            if !chosen || worker.is_some_and(|worker| worker.gone) {
+            let gone = worker.is_some_and(|worker| worker.gone);
+            if !chosen || gone || !of(record.rank) {
                 continue;
             }
+            summed.present += 1;
             let subjects =
                 super::picture::subjects(record, worker.and_then(|worker| worker.pod.as_deref()));
             let blocks = super::picture::capacity(&self.fleet.claims, record, &subjects);
@@ -39,20 +59,30 @@ impl Knowledge {
             else {
                 continue;
             };
-            sum.add(&avoided);
-            ranks += 1;
-            capacity += blocks;
+            summed.sum.add(&avoided);
+            summed.ranks += 1;
+            summed.capacity += blocks;
         }
-        let points = Avoided::FACTORS.iter().enumerate().map(|(index, factor)| {
-            Some(CurvePoint {
-                factor: *factor,
-                avoided: sum.share(index)?,
-                margin: sum.margin(index)?,
-            })
-        });
-        let points: Option<Vec<CurvePoint>> = points.collect();
-        points.map(|points| CapacityCurve { at, points, samples: sum.samples, ranks, capacity })
+        summed
     }
+}
+
+/// Returns the shares that are known; none with too few samples.
+fn points(sum: &Avoided) -> Option<Vec<CurvePoint>> {
+    let point = |(index, factor): (usize, &f64)| {
+        Some(CurvePoint { factor: *factor, avoided: sum.share(index)?, margin: sum.margin(index)? })
+    };
+    Avoided::FACTORS.iter().enumerate().map(point).collect()
+}
+
+/// The curves of all present ranks together.
+#[derive(Default)]
+struct Summed {
+    sum: Avoided,
+    /// Ranks whose capacity is known, and all of them.
+    ranks: u64,
+    present: u64,
+    capacity: u64,
 }
 
 /// Returns true when the mirror holds what the rank does: its past is known, and its stores hold blocks.

@@ -1,11 +1,13 @@
 //! Keeps details for the tree view: heat, what routers last said of each rank, and the way so far.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use crate::domain::{Decision, FormulaTerm, KvBatch, KvEvent, KvKind, Tier, Timestamp, WorkerRank};
+use crate::domain::{
+    Decision, FormulaTerm, KvBatch, KvEvent, KvKind, Tier, Timestamp, TreeNode, WorkerRank,
+};
 use crate::mirror::{Browser, Heat, Mirror};
-use crate::snapshot::TreePage;
+use crate::snapshot::{Foresight, TreePage};
 use crate::wire::chain::chained;
 
 /// Most ranks of which something is kept.
@@ -56,6 +58,15 @@ impl Asked {
     }
 }
 
+/// The shares of demand of the first prefixes at one moment.
+#[derive(Clone, Debug)]
+pub(super) struct LeadersThen {
+    pub(super) at: Timestamp,
+    pub(super) shares: Vec<(TreeNode, f64)>,
+    /// True when all prefixes were kept: one that is missing had no demand.
+    pub(super) all: bool,
+}
+
 /// State kept between two looks at the tree.
 #[derive(Debug, Default)]
 pub(super) struct Browsing {
@@ -63,6 +74,8 @@ pub(super) struct Browsing {
     /// The browser of the pages that pictures keep, and the last of them.
     pub(super) coarse: Browser,
     pub(super) prefixes: Option<(Timestamp, Arc<TreePage>)>,
+    /// The last answers from state, and the blocks that they looked at, at most.
+    pub(super) foresight: Option<(usize, Arc<Foresight>)>,
 }
 
 /// Data for looking at the tree.
@@ -71,6 +84,8 @@ pub(super) struct Explorer {
     pub(super) heat: Heat,
     /// Counts of requests that begin with each part, where routers tell each other of them.
     pub(super) hits: Heat,
+    /// Prefixes and their shares of demand, minute by minute, oldest first.
+    pub(super) leaders: VecDeque<LeadersThen>,
     /// True once a request was found in the tree: its hashes are those that kvtop knows how to chain.
     pub(super) hits_known: bool,
     asked: Asked,
@@ -97,14 +112,26 @@ impl Explorer {
     }
 
     /// Follows a request that stands for so many, as far as its prompt is cached.
-    pub(super) fn asked(&mut self, chain: &[u64], mirror: &Mirror, weight: u32, at: Timestamp) {
-        let found = mirror.hit(&mut self.hits, chain, chained, weight as f32, tick(at));
+    pub(super) fn asked(
+        &mut self,
+        chain: &[u64],
+        rank: WorkerRank,
+        mirror: &Mirror,
+        weight: u32,
+        at: Timestamp,
+    ) {
+        let found = mirror.hit(&mut self.hits, chain, rank, chained, weight as f32, tick(at));
         self.hits_known |= found > 0;
     }
 
     /// Follows the stores of the last second.
     pub(super) fn warm(&mut self, mirror: &Mirror, at: Timestamp) {
         mirror.warm(&mut self.heat, tick(at));
+    }
+
+    /// Returns what demand is measured by: requests where routers tell each other of them, else stores.
+    pub(super) fn demand(&self) -> &Heat {
+        if self.hits_known { &self.hits } else { &self.heat }
     }
 
     fn rank_mut(&mut self, rank: WorkerRank) -> Option<&mut Said> {

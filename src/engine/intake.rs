@@ -110,6 +110,7 @@ impl Learner<'_> {
         meters.felt(at, &felt);
         meters.gauges(at, known.index.mirror.totals().accepted, &ranks);
         known.index.explorer.warm(&known.index.mirror, at);
+        known.note_leaders(at);
     }
 
     fn ingest_one(&mut self, frame: &Frame) {

@@ -14,6 +14,7 @@ pub(super) use engines::UnlinkedEngines;
 
 use super::Knowledge;
 use super::journal::Head;
+use super::known::Index;
 use super::lanes::Lanes;
 use crate::domain::{
     ActiveLoad, ClaimOf, ClaimValue, ClaimWhat, Decision, Envelope, Fact, GaugeName, HitRate,
@@ -230,7 +231,8 @@ impl Learner<'_> {
         if weight > 0 {
             // What came before the request was there for it, what comes later was not.
             self.apply_kv();
-            self.known.index.explorer.asked(chain, &self.known.index.mirror, weight, at);
+            let Index { explorer, mirror, .. } = &mut self.known.index;
+            explorer.asked(chain, request.rank, mirror, weight, at);
         }
     }
 

@@ -50,6 +50,7 @@ pub(super) fn snapshot(
         before: query.compare.map(|then| known.record.meters.felt_at(then)),
         tree: tree(known, &workers, at),
         prefixes: None,
+        foresight: None,
         claims: known
             .fleet
             .claims

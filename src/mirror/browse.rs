@@ -7,6 +7,8 @@ mod bare;
 mod census;
 mod detail;
 mod fill;
+mod holdings;
+mod leaders;
 mod listing;
 mod owned;
 mod place;
@@ -25,6 +27,8 @@ use crate::domain::{
 use listing::Listing;
 
 pub use detail::{Detail, Share};
+pub use holdings::{Holding, Holdings, HoldingsQuestion};
+pub use leaders::{Lead, Leaders};
 
 /// Children looked at for one page, and blocks looked at for each of its sums.
 const BUDGET: usize = 16_384;

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use super::landings::{Landed, Landings};
 use super::node::{NONE, ROOT};
 use super::tree::Tree;
 use super::{DEVICE, Mirror};
@@ -19,6 +20,8 @@ const STEPS: usize = 16_384;
 const RUNS: usize = 65_536;
 /// Ticks after which heat has halved.
 const HALF_LIFE: f32 = 60.0;
+/// Ticks between two stores of a prefix that belong to two requests: one request stores block after block.
+const APART: u32 = 5;
 /// Less than this is cold.
 const COLD: f32 = 0.02;
 
@@ -40,11 +43,18 @@ pub struct Heat {
     skip: u32,
     /// By the first block of the run.
     runs: HashMap<u32, Warmth>,
+    pub(super) landings: Landings,
 }
 
 impl Default for Heat {
     fn default() -> Self {
-        Self { samples: Vec::new(), stride: 1, skip: 0, runs: HashMap::new() }
+        Self {
+            samples: Vec::new(),
+            stride: 1,
+            skip: 0,
+            runs: HashMap::new(),
+            landings: Landings::default(),
+        }
     }
 }
 
@@ -78,6 +88,24 @@ impl Heat {
         let warmth = self.runs.get(&head).filter(|warmth| warmth.tokens == tokens);
         let rate = warmth.map_or(0.0, |warmth| cooled(warmth, tick) * std::f32::consts::LN_2);
         if rate < COLD { 0.0 } else { rate }
+    }
+
+    /// Returns how often successive landings of one prefix came to the same rank, as of `tick`.
+    pub fn landed(&self, tick: u32) -> Landed {
+        self.landings.landed(tick)
+    }
+
+    /// Returns the first blocks of warm runs that `exist`, with their warmth at `tick`, in no order.
+    pub(super) fn warm_runs(
+        &self,
+        tick: u32,
+        exists: impl Fn(u32, u64) -> bool,
+    ) -> impl Iterator<Item = (u32, f32)> {
+        let warm = move |(head, warmth): (&u32, &Warmth)| {
+            let rate = self.warmth(*head, warmth.tokens, tick);
+            (rate > 0.0 && exists(*head, warmth.tokens)).then_some((*head, rate))
+        };
+        self.runs.iter().filter_map(warm)
     }
 
     /// Warms one run at once.
@@ -144,15 +172,30 @@ impl Tree {
         let Some(handle) = slot.and_then(|slot| self.handle(slot, last.0)) else { return };
         heat.make_room(tick);
         let mut at = self.target(handle);
+        let mut leaf = at != NONE && self.ends_in_leaf(at);
         while at != NONE && at != ROOT && *steps > 0 {
             *steps -= 1;
             let first = self.edges.at(self.nodes.at(at).edge()).head;
             let own = self.nodes.at(first);
             heat.add(first, own.tokens(), weight, tick);
             at = own.parent();
+            if leaf && !self.is_joined(first, at) {
+                leaf = false;
+                heat.landings.note(first, own.tokens(), rank, tick, APART);
+            }
         }
         if at == ROOT {
             heat.add(ROOT, self.nodes.at(ROOT).tokens(), weight, tick);
         }
+    }
+
+    /// Returns true when `head`, the first block of an edge, is the only one below `parent`: both are of one run.
+    pub(super) fn is_joined(&self, head: u32, parent: u32) -> bool {
+        parent != NONE && parent != ROOT && self.only_kid(parent) == Some(head)
+    }
+
+    /// Returns true when nothing forks below the edge of `node`.
+    fn ends_in_leaf(&self, node: u32) -> bool {
+        self.is_childless(self.edges.at(self.nodes.at(node).edge()).tail)
     }
 }

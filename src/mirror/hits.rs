@@ -8,19 +8,22 @@ use super::heat::Heat;
 use super::node::ROOT;
 use super::tree::Tree;
 use super::{DEVICE, Mirror};
-use crate::domain::TokensHash;
+use crate::domain::{TokensHash, WorkerRank};
 
+/// Runs passed to find where the prefix of a request begins.
+const CLIMB: usize = 64;
 /// Blocks compared for one request at most.
 const VISITS: usize = 16_384;
 
 impl Mirror {
     /// Follows a request whose blocks are `chain` as far as somebody has them, and warms the runs on its way
-    /// by `weight`. `link` chains the hash of the block before with the tokens of the next. Returns how many
+    /// by `weight`; the request went to `rank`. `link` chains the hash of the block before with the tokens of the next. Returns how many
     /// blocks were found.
     pub fn hit(
         &self,
         hits: &mut Heat,
         chain: &[u64],
+        rank: WorkerRank,
         link: impl Fn(u64, TokensHash) -> u64,
         weight: f32,
         tick: u32,
@@ -46,11 +49,29 @@ impl Mirror {
             (at, edge, before) = (next, Some(own), Some(*wanted));
             found += 1;
         }
+        // A request that leaves a prefix before its end begins another one.
+        if found > 0 && (found == chain.len() || tree.is_childless(at)) {
+            let head = tree.own_run(at);
+            hits.landings.note(head, tree.nodes.at(head).tokens(), rank, tick, 0);
+        }
         found
     }
 }
 
 impl Tree {
+    /// Returns the first block of the run that `node` is on.
+    fn own_run(&self, node: u32) -> u32 {
+        let mut head = self.edges.at(self.nodes.at(node).edge()).head;
+        for _ in 0..CLIMB {
+            let parent = self.nodes.at(head).parent();
+            if !self.is_joined(head, parent) {
+                break;
+            }
+            head = self.edges.at(self.nodes.at(parent).edge()).head;
+        }
+        head
+    }
+
     /// Returns the child of `parent` whose tokens `fit`, looking at no more than what is `left`.
     fn chained_kid(
         &self,

@@ -11,7 +11,7 @@ use crate::domain::Timestamp;
 use crate::engine::{Engine, EngineOptions};
 use crate::frame::{Burst, Frame};
 use crate::record::{RecordError, Recording};
-use crate::snapshot::{Snapshot, ViewQuery};
+use crate::snapshot::{Foresight, Snapshot, ViewQuery};
 
 /// Pictures of a recording.
 const PICTURES: u32 = 300;
@@ -108,7 +108,12 @@ impl Index {
 
 fn picture(engine: &mut Engine, at: Timestamp) -> Arc<Snapshot> {
     engine.advance(at);
-    let query =
-        ViewQuery { points: POINTS, events: EVENTS, prefixes: true, ..ViewQuery::default() };
+    let query = ViewQuery {
+        points: POINTS,
+        events: EVENTS,
+        prefixes: true,
+        foresight: Foresight::PICTURE,
+        ..ViewQuery::default()
+    };
     Arc::new(engine.snapshot(&query, at))
 }

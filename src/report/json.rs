@@ -6,6 +6,7 @@
 mod cluster;
 mod curve;
 mod decisions;
+mod foresight;
 mod ledger;
 mod memory;
 mod tree;
@@ -50,6 +51,7 @@ pub(super) struct Report<'a> {
     findings: Vec<Finding<'a>>,
     checks: Vec<Check<'a>>,
     hits: Hits,
+    foresight: Option<foresight::Answers<'a>>,
     pods: Vec<Pod<'a>>,
     router: Router<'a>,
     tree: Tree<'a>,
@@ -311,6 +313,7 @@ impl<'a> Report<'a> {
                 cached_prompt_tokens: snapshot.felt.cached,
                 requests_with_hit: snapshot.felt.found,
             },
+            foresight: foresight::Answers::new(snapshot),
             pods: snapshot.pods.iter().map(Pod::new).collect(),
             router: Router::new(&snapshot.router),
             tree: Tree::new(snapshot),

@@ -1,5 +1,6 @@
 //! `kvtop snapshot`: the state once, of a deployment, a recording or a simulation.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::RunError;
@@ -16,7 +17,7 @@ use crate::engine::Engine;
 use crate::exit::Exit;
 use crate::report;
 use crate::simulator::{Scenario, Simulation};
-use crate::snapshot::{Feed, Snapshot, ViewQuery};
+use crate::snapshot::{Feed, Foresight, Snapshot, ViewQuery};
 use crate::tui::command::Format;
 use crate::tui::theme::Glyphs;
 use crate::tui::views::{self, View};
@@ -86,7 +87,7 @@ pub(super) async fn snapshot(
             let page = drawing.render(&snapshot, format);
             (snapshot, page)
         }
-        None => written(&mut state, &args.output, &shape),
+        None => written(&mut state, &args.output, &shape)?,
     };
     print(&page)?;
     let reached = state.always || snapshot.sources.iter().any(|source| source.frames > 0);
@@ -101,8 +102,23 @@ pub(super) async fn snapshot(
     })
 }
 
-fn written(state: &mut State, format: &SnapshotFormat, shape: &Shape) -> (Snapshot, String) {
-    let snapshot = state.engine.snapshot(&ViewQuery::default(), state.at);
+fn written(
+    state: &mut State,
+    format: &SnapshotFormat,
+    shape: &Shape,
+) -> Result<(Snapshot, String), RunError> {
+    let mut query = ViewQuery::default();
+    if matches!(format, SnapshotFormat::Structured(_)) {
+        query.foresight = Foresight::REPORT;
+    }
+    let mut snapshot = state.engine.snapshot(&query, state.at);
+    if let Some(answers) = &mut snapshot.foresight {
+        let labels = settings::with_labels(&settings::labels()?, &state.labels);
+        let leaders = &mut Arc::make_mut(answers).leaders;
+        for row in leaders.rows.iter_mut().chain(&mut leaders.common) {
+            row.label = labels.label(&row.node).map(ToOwned::to_owned);
+        }
+    }
     let page = match format {
         SnapshotFormat::Structured(_) => shape.print(report::json::snapshot(&snapshot)),
         SnapshotFormat::Wide => report::wide(&snapshot),
@@ -111,7 +127,7 @@ fn written(state: &mut State, format: &SnapshotFormat, shape: &Shape) -> (Snapsh
         SnapshotFormat::Md => report::markdown(&snapshot),
         _ => report::text(&snapshot),
     };
-    (snapshot, page)
+    Ok((snapshot, page))
 }
 
 /// Returns the ids of the workers that are there, one a line.

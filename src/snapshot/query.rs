@@ -22,6 +22,8 @@ pub struct ViewQuery {
     pub decisions: usize,
     /// True where a picture should hold its hottest prefixes, for later when its tree is gone.
     pub prefixes: bool,
+    /// Blocks to look at for answers from state, at most; 0 where none are wanted.
+    pub foresight: usize,
     /// The question of the visible view, so that a snapshot costs only what the screen shows.
     pub ask: Ask,
 }
@@ -36,6 +38,7 @@ impl Default for ViewQuery {
             events: 200,
             decisions: 50,
             prefixes: false,
+            foresight: 0,
             ask: Ask::Nothing,
         }
     }

@@ -176,6 +176,7 @@ fn trimmed(live: &Snapshot) -> Snapshot {
         before: live.before,
         tree: live.tree.clone(),
         prefixes: live.prefixes.clone(),
+        foresight: live.foresight.clone(),
         claims: live.claims.clone(),
         sources: live.sources.clone(),
         ledger: live.ledger.clone(),

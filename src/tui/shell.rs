@@ -29,7 +29,7 @@ use super::line;
 use super::overlay::help;
 use super::panels::{self, Look, PanelId};
 use super::views::{self, Picker};
-use crate::snapshot::{Ask, Feed, Snapshot, ViewQuery};
+use crate::snapshot::{Ask, Feed, Foresight, Snapshot, ViewQuery};
 
 /// Events that every picture holds, so that a held one has them for every view.
 const EVENTS: usize = 500;
@@ -180,6 +180,7 @@ impl Shell {
             events: EVENTS,
             decisions: DECISIONS,
             prefixes: true,
+            foresight: Foresight::PICTURE,
             ask: Ask::Nothing,
         };
         let layout = self.layout(self.area(), live);

@@ -1,6 +1,7 @@
 //! Tests of the contents and the cost of pages.
 
 mod bench;
+mod holdings;
 mod properties;
 
 use bench::{BOTH, Bench, RANKS, filled, plain};

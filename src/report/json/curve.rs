@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::report::rfc3339;
-use crate::snapshot::{CapacityCurve, Snapshot};
+use crate::snapshot::{CapacityCurve, CurvePoint, Snapshot};
 
 /// Stored blocks that a larger KV cache would have avoided; `null` with fewer than 200 sampled blocks, or while no
 /// capacity is known.
@@ -19,20 +19,22 @@ pub(in crate::report) struct Curve {
 
 /// One capacity; shares are from 0 to 1.
 #[derive(Serialize, JsonSchema)]
-struct Point {
+pub(super) struct Point {
     factor: f64,
     avoided_share: f64,
     margin: f64,
 }
 
+impl Point {
+    pub(super) const fn new(point: &CurvePoint) -> Self {
+        Self { factor: point.factor, avoided_share: point.avoided, margin: point.margin }
+    }
+}
+
 impl Curve {
     pub(in crate::report) fn new(snapshot: &Snapshot) -> Option<Self> {
         let CapacityCurve { at, points, samples, ranks, capacity } = snapshot.curve.as_ref()?;
-        let points = points.iter().map(|point| Point {
-            factor: point.factor,
-            avoided_share: point.avoided,
-            margin: point.margin,
-        });
+        let points = points.iter().map(Point::new);
         Some(Self {
             at: rfc3339(*at),
             sampled_blocks: *samples,

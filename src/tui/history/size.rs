@@ -34,6 +34,10 @@ pub(super) fn bytes(picture: &Snapshot) -> usize {
             .prefixes
             .as_ref()
             .map_or(0, |page| rows(&page.rows, |row| size_of_val(row.on.as_slice())))
+        + picture.foresight.as_ref().map_or(0, |answers| {
+            rows(&answers.drain, |row| row.alias.len())
+                + rows(&answers.leaders.rows, |row| size_of_val(row.then.as_slice()))
+        })
 }
 
 fn rows<T>(rows: &[T], texts: impl Fn(&T) -> usize) -> usize {

@@ -1,0 +1,103 @@
+//! Answers from state: what a drain loses, what is held several times, where prefixes land.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kvtop::simulator::{Scenario, Simulation};
+use kvtop::snapshot::{Foresight, Snapshot, ViewQuery};
+use serde_json::Value;
+
+use crate::support::{fixture, frames, played};
+
+mod support {
+    use super::*;
+    use kvtop::domain::Timestamp;
+    use kvtop::engine::{Engine, EngineOptions};
+    use std::time::Duration;
+
+    pub(super) const START: Timestamp = Timestamp(1_771_425_300_000_000);
+
+    /// Returns the answers of a simulated deployment after `seconds`, for all its blocks.
+    pub(super) fn simulated(scenario: Scenario, seconds: u64) -> Snapshot {
+        let mut simulation = Simulation::new(scenario, 7, START);
+        let mut engine = Engine::new(EngineOptions::default());
+        let mut at = START;
+        for _ in 0..seconds {
+            at = at.after(Duration::from_secs(1));
+            engine.ingest(&simulation.advance(at));
+            engine.advance(at);
+        }
+        engine.settle();
+        engine.snapshot(&query(), at)
+    }
+
+    pub(super) fn query() -> ViewQuery {
+        ViewQuery { foresight: Foresight::REPORT, ..ViewQuery::default() }
+    }
+}
+use support::{query, simulated};
+
+/// Returns the answers at the end of a recording, and its last picture.
+fn recorded(name: &str) -> (Foresight, Snapshot) {
+    let (mut engine, last) = played(&frames(&fixture(&format!("captures/{name}.frames.gz"))));
+    let snapshot = engine.snapshot(&query(), last.at);
+    (snapshot.foresight.as_deref().unwrap().clone(), snapshot)
+}
+
+#[test]
+fn a_drain_loses_the_blocks_that_no_other_worker_of_the_recording_holds() {
+    for name in ["0.9.0-evict", "1.6.1-evict"] {
+        let (answers, snapshot) = recorded(name);
+
+        let held: u64 = answers.drain.iter().map(|row| row.held).sum();
+        assert_eq!(held, snapshot.tree.held_blocks, "{name}");
+        let [once, twice, ..] = answers.duplicates.copies;
+        assert_eq!(once + 2 * twice, held, "{name}: two workers");
+        assert_eq!(answers.duplicates.extra, twice);
+        let only: u64 = answers.drain.iter().map(|row| row.only).sum();
+        assert_eq!(only, once, "{name}");
+        assert!(answers.drain.iter().all(|row| row.hot <= row.only));
+        assert!(!answers.is_sampled());
+    }
+}
+
+#[test]
+fn the_contract_holds_the_answers_where_they_were_asked_for() {
+    let (_, snapshot) = recorded("1.6.1-evict");
+    let told: Value = serde_json::from_str(&kvtop::report::json::snapshot(&snapshot)).unwrap();
+    let answers = &told["foresight"];
+    assert_eq!(answers["sampled"], false);
+    assert_eq!(answers["drain"].as_array().unwrap().len(), 2);
+    assert_eq!(answers["curve_progress"]["needed"], 200);
+    assert!(answers["prefixes"]["rows"][0]["hash"].is_string());
+
+    let without = Snapshot { foresight: None, ..snapshot };
+    let told: Value = serde_json::from_str(&kvtop::report::json::snapshot(&without)).unwrap();
+    assert!(told["foresight"].is_null());
+}
+
+#[test]
+fn prefixes_of_the_demo_keep_their_shares_from_minute_to_minute() {
+    let snapshot = simulated(Scenario::Healthy, 240);
+    let answers = snapshot.foresight.unwrap();
+
+    let leaders = &answers.leaders;
+    assert!(leaders.minutes.len() >= 3 && leaders.rows.len() > 1, "{leaders:?}");
+    let sum: f64 = leaders.rows.iter().map(|row| row.share).sum();
+    assert!(sum <= 1.001, "{sum}");
+    let shares: Vec<f64> = leaders.rows.iter().map(|row| row.share).collect();
+    assert!(shares.is_sorted_by(|a, b| a >= b), "{shares:?}");
+    assert!(leaders.rows.iter().all(|row| row.then.len() == leaders.minutes.len()));
+    let distinct: BTreeSet<String> =
+        leaders.rows.iter().map(|row| format!("{:?}", row.node)).collect();
+    assert_eq!(distinct.len(), leaders.rows.len());
+    let workers: BTreeMap<_, _> = answers.drain.iter().map(|row| (row.worker, row.held)).collect();
+    assert_eq!(workers.len(), answers.drain.len());
+}
+
+#[test]
+fn successive_requests_of_a_prefix_stay_on_their_worker_when_the_router_looks_at_caches() {
+    let snapshot = simulated(Scenario::Healthy, 240);
+    let stickiness = snapshot.foresight.unwrap().stickiness;
+    let share = stickiness.share().unwrap();
+    assert!(share > 0.5, "{stickiness:?}");
+}
