@@ -126,12 +126,21 @@ pub enum View {
     Events,
     /// Findings with evidence and fix.
     Findings,
+    /// What would help: larger caches, drains, copies.
+    Foresight,
 }
 
 impl View {
     /// Every view, in the order of their numbers.
-    pub const ALL: [Self; 6] =
-        [Self::Overview, Self::Workers, Self::Tree, Self::Routing, Self::Events, Self::Findings];
+    pub const ALL: [Self; 7] = [
+        Self::Overview,
+        Self::Workers,
+        Self::Tree,
+        Self::Routing,
+        Self::Events,
+        Self::Findings,
+        Self::Foresight,
+    ];
 
     /// Returns its number, which is its key.
     pub const fn number(self) -> u8 {
@@ -147,6 +156,7 @@ impl View {
             Self::Routing => "Routing",
             Self::Events => "Events",
             Self::Findings => "Findings",
+            Self::Foresight => "Foresight",
         }
     }
 
@@ -159,6 +169,7 @@ impl View {
             Self::Routing => "Route",
             Self::Events => "Evts",
             Self::Findings => "Find",
+            Self::Foresight => "Fore",
         }
     }
 
@@ -171,6 +182,7 @@ impl View {
             Self::Routing => "routing",
             Self::Events => "events",
             Self::Findings => "findings",
+            Self::Foresight => "foresight",
         }
     }
 }

@@ -7,6 +7,7 @@ pub mod events;
 pub mod findings;
 pub mod fleet;
 pub mod footer;
+pub mod foresight;
 pub mod headline;
 pub mod heatmap;
 pub mod memory;
@@ -89,6 +90,14 @@ pub enum PanelId {
     Tree,
     /// The prefix that is selected.
     Prefix,
+    /// Stores that a larger cache avoids.
+    Curve,
+    /// Blocks that the drain of a worker loses.
+    Drain,
+    /// The prefixes with most demand.
+    Leaders,
+    /// Blocks that several ranks hold, and where prefixes land.
+    Copies,
 }
 
 /// State of the UI that panels may know: the part that views share, and the part of each view.
@@ -114,6 +123,8 @@ pub struct Look {
     pub events: views::events::State,
     /// Of the view of findings.
     pub findings: views::findings::State,
+    /// Of the view of what would help.
+    pub foresight: views::foresight::State,
     /// Of the view of the tree.
     pub tree: views::tree::State,
 }
@@ -274,5 +285,9 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, id: PanelId, context: &PanelCon
         PanelId::Finding => findings::detail::draw(canvas, area, context),
         PanelId::Tree => tree::draw(canvas, area, context),
         PanelId::Prefix => tree::detail::draw(canvas, area, context),
+        PanelId::Curve => foresight::curve::draw(canvas, area, context),
+        PanelId::Drain => foresight::drain::draw(canvas, area, context),
+        PanelId::Leaders => foresight::leaders::draw(canvas, area, context),
+        PanelId::Copies => foresight::copies::draw(canvas, area, context),
     }
 }

@@ -461,6 +461,7 @@ fn first_look() -> Look {
         routing: views::routing::State::default(),
         events: views::events::State::default(),
         findings: views::findings::State::default(),
+        foresight: views::foresight::State::default(),
         tree: views::tree::State::default(),
     }
 }

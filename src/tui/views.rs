@@ -5,6 +5,7 @@
 
 pub mod events;
 pub mod findings;
+pub mod foresight;
 pub mod overview;
 pub mod routing;
 pub mod scroll;
@@ -24,8 +25,15 @@ use crate::domain::Timestamp;
 use crate::snapshot::{Answer, Snapshot, ViewQuery};
 
 /// Every view that is built, in the order of their numbers. The first is the one to begin with.
-const BUILT: &[View] =
-    &[overview::VIEW, workers::VIEW, tree::VIEW, routing::VIEW, events::VIEW, findings::VIEW];
+const BUILT: &[View] = &[
+    overview::VIEW,
+    workers::VIEW,
+    tree::VIEW,
+    routing::VIEW,
+    events::VIEW,
+    findings::VIEW,
+    foresight::VIEW,
+];
 
 /// A view, as everything around it sees it.
 #[derive(Clone, Copy)]

@@ -66,6 +66,14 @@ fn map_and_tree_of_the_past_are_those_of_that_moment() {
     seat.keys("[[");
     assert!(seat.screen().contains("Hot prefixes by worker"), "{}", seat.screen());
     seat.keys("0");
+    // Drains, copies and leading prefixes are kept with each picture as well.
+    seat.keys("7");
+    let now = seat.screen();
+    assert!(now.contains("ONLY HERE"), "{now}");
+    seat.keys("[[");
+    let then = seat.screen();
+    assert!(then.contains("ONLY HERE") && then != now, "{then}");
+    seat.keys("0");
     let mut seat = mended((120, 36));
     seat.keys("3");
     let now = seat.screen();

@@ -54,6 +54,7 @@ const TIMED: &[Context] = &[
     Context::In(View::Routing),
     Context::In(View::Events),
     Context::In(View::Findings),
+    Context::In(View::Foresight),
 ];
 /// Views with one list.
 const LISTS: &[Context] = &[
@@ -62,12 +63,14 @@ const LISTS: &[Context] = &[
     Context::In(View::Routing),
     Context::In(View::Events),
     Context::In(View::Findings),
+    Context::In(View::Foresight),
     Context::Fleet,
     Context::Picker,
 ];
 const WORKERS: &[Context] = &[Context::InList(View::Workers)];
 const ROUTING: &[Context] = &[Context::InList(View::Routing)];
 const FINDINGS: &[Context] = &[Context::InList(View::Findings)];
+const FORESIGHT: &[Context] = &[Context::InList(View::Foresight)];
 /// Views in which one item fills the screen. The key that opened the item closes it.
 const OPENED: &[Context] = &[
     Context::InOpened(View::Workers),
@@ -205,6 +208,16 @@ pub const BINDINGS: &[Binding] = &[
             "everything about the worker",
         ),
         "open",
+    ),
+    hinted(
+        bind(
+            &[key(KeyCode::Enter), char('d')],
+            "Enter",
+            FORESIGHT,
+            Command::Open,
+            "the worker, in the table of workers",
+        ),
+        "worker",
     ),
     hinted(
         bind(
@@ -430,6 +443,7 @@ pub const BINDINGS: &[Binding] = &[
     show(&[char('4')], "4", View::Routing, "decisions of the router, and their costs"),
     show(&[char('5')], "5", View::Events, "everything that happens"),
     show(&[char('6')], "6", View::Findings, "findings and checks"),
+    show(&[char('7')], "7", View::Foresight, "what larger caches or a drain would change"),
     scroll(&[char('j'), key(KeyCode::Down)], "j", Scroll::Down, "down a row (or arrow)"),
     scroll(&[char('k'), key(KeyCode::Up)], "k", Scroll::Up, "up a row (or arrow)"),
     scroll(

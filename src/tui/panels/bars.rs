@@ -257,14 +257,15 @@ pub fn view_at(
     column: u16,
 ) -> Option<View> {
     let counts = counts(snapshot, Glyphs::UNICODE);
-    // What stands to the right is about as long as this.
-    let state = if held { 22 } else { 9 };
-    let right = text::width(&text::span(window)) + state;
-    let names: [fn(View) -> &'static str; 3] = [View::name, View::short, |_| ""];
-    let fits = |name: &&fn(View) -> &'static str| {
-        width(&tabs(shown, **name, &counts)) + right <= usize::from(columns)
+    // What stands to the right is about as long as this; beside short names it is brief.
+    let window = text::width(&text::span(window));
+    let [long, brief] = if held { [window + 22, 14] } else { [window + 9, window + 9] };
+    let names: [(fn(View) -> &'static str, usize); 3] =
+        [(View::name, long), (View::short, brief), (|_| "", 0)];
+    let fits = |(name, right): &&(fn(View) -> &'static str, usize)| {
+        width(&tabs(shown, *name, &counts)) + right <= usize::from(columns)
     };
-    let name = names.iter().find(fits).unwrap_or(&names[2]);
+    let (name, _) = names.iter().find(fits).unwrap_or(&names[2]);
     let mut end = 0;
     for view in views::built().map(|view| view.name) {
         end += format!("  {} {}", view.number(), name(view)).trim_end().len() + 1;

@@ -154,6 +154,14 @@ impl Shell {
                 self.look.findings.first_line = 0;
                 again
             }
+            PanelId::Drain => {
+                let answers = shown.foresight.as_deref();
+                let rows = answers.map(|answers| answers.drain.as_slice()).unwrap_or_default();
+                let Some(worker) = rows.get(row).map(|row| row.worker) else { return false };
+                let again = self.look.foresight.selected == Some(worker);
+                self.look.foresight.selected = Some(worker);
+                again
+            }
             PanelId::Stream => {
                 let rows = stream::filtered(shown, &self.look.events);
                 let Some(number) = rows.get(row).map(|row| row.number) else { return false };

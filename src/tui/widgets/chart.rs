@@ -37,6 +37,8 @@ pub struct Chart<'a> {
     pub window: Duration,
     /// Time between their end and now.
     pub age: Duration,
+    /// The names of both ends of the axis, where that is not time.
+    pub ends: Option<[String; 2]>,
 }
 
 impl Chart<'_> {
@@ -101,11 +103,13 @@ impl Chart<'_> {
             canvas.put(area, text::coordinate(AXIS - 1), y, mark, Role::Border);
         }
         let rule = canvas.glyphs().rule;
-        let left = format!("-{}", text::span(span + self.age));
-        let right = match self.age.as_secs() {
-            0 => String::from("now"),
-            _ => format!("-{}", text::span(self.age)),
-        };
+        let [left, right] = self.ends.clone().unwrap_or_else(|| {
+            let right = match self.age.as_secs() {
+                0 => String::from("now"),
+                _ => format!("-{}", text::span(self.age)),
+            };
+            [format!("-{}", text::span(span + self.age)), right]
+        });
         let room = usize::from(area.width) - AXIS;
         canvas.put(area, text::coordinate(AXIS - 1), base, corner, Role::Border);
         canvas.put(area, text::coordinate(AXIS), base, &rule.repeat(room), Role::Border);

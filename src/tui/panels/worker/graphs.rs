@@ -64,7 +64,8 @@ pub fn shares(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
         Line { points: &it.kv_utilization.points, role: Role::Series1, mark: 'i' },
     ];
     let (top, label) = (Some(1.0), text::whole_percent as fn(f64) -> String);
-    Chart { lines, top, label, window: it.window, age: context.age }.draw(canvas, inner);
+    Chart { lines, top, label, window: it.window, age: context.age, ends: None }
+        .draw(canvas, inner);
 }
 
 /// Returns the selected worker with its series; draws an empty panel where there is none.
