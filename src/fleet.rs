@@ -10,7 +10,7 @@ mod dashboards;
 mod manifests;
 pub mod rows;
 
-pub use alerts::{alert_name, rules, runbook};
+pub use alerts::{CAPACITY, alert_name, capacity_alert, capacity_runbook, rules, runbook};
 pub use chart::{ChartFile, chart};
 pub use dashboards::{Dashboard, dashboard};
 pub use manifests::{Monitor, Plan, manifests};

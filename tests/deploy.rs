@@ -151,6 +151,7 @@ fn rules() -> (String, std::path::PathBuf) {
 fn every_finding_alerts_when_it_lasts_and_ignorance_never_does() {
     let (text, path) = rules();
     holds(&["check", "rules", path.to_str().unwrap()], "");
+    let mut suggestions = String::new();
     let mut cases = format!("rule_files: [{}]\nevaluation_interval: 30s\ntests:\n", path.display());
     for rule in RULES.iter().filter(|rule| rule.stake() != Stake::Sight) {
         let (id, name, alert) = (rule.id(), rule.name(), fleet::alert_name(*rule));
@@ -191,10 +192,33 @@ fn every_finding_alerts_when_it_lasts_and_ignorance_never_does() {
         )
         .unwrap();
     }
+    // Twice the cache is suggested where it has been worth it for half an hour; three times it says nothing of twice.
+    let suggested = annotations(&text, fleet::capacity_alert(), "c", "d");
+    let suggested = suggested.to_string().replace("{{ $value | humanizePercentage }}", "25%");
+    let none = "exp_alerts: []";
+    let fires = format!(
+        "exp_alerts: [{{exp_labels: {{namespace: c, deployment: d, severity: info}}, exp_annotations: {suggested}}}]"
+    );
+    for (capacity, share, minutes, expected) in [
+        (2, 0.25, 20, none),
+        (2, 0.25, 40, fires.as_str()),
+        (2, 0.19, 40, none),
+        (3, 0.6, 40, none),
+    ] {
+        writeln!(
+            suggestions,
+            "- interval: 30s\n  input_series:\n  - series: 'kvtop_avoided_store_ratio{{namespace=\"c\",deployment=\"d\",\
+             capacity=\"{capacity}\"}}'\n    values: '{share}x100'\n  alert_rule_test:\n  - eval_time: {minutes}m\n    \
+             alertname: {}\n    {expected}",
+            fleet::capacity_alert()
+        )
+        .unwrap();
+    }
     cases.push_str(
         "  promql_expr_test:\n  - expr: count(ALERTS{severity!=\"info\"})\n    eval_time: 35m\n    exp_samples: []\n  \
          - expr: count(ALERTS{severity=\"info\",alertstate=\"firing\"})\n    eval_time: 35m\n    exp_samples: [{labels: '{}', value: 2}]\n",
     );
+    cases.push_str(&suggestions);
     let file = scratch().join("cases.yaml");
     std::fs::write(&file, &cases).unwrap();
     holds(&["test", "rules", file.to_str().unwrap()], "");
@@ -228,6 +252,7 @@ fn the_committed_files_are_what_the_program_prints() {
     for rule in RULES {
         bless::page(folder.join(format!("runbooks/{}.md", rule.id())), &fleet::runbook(*rule));
     }
+    bless::page(folder.join("runbooks/capacity.md"), &fleet::capacity_runbook());
     for file in fleet::chart(|namespace| role(namespace, &RbacParts::default())) {
         bless::page(folder.join("chart").join(&file.path), &file.text);
     }

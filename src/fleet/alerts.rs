@@ -1,5 +1,6 @@
 //! Alert rules: one for each finding, and a few for kvtop itself.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::quoted;
@@ -50,6 +51,17 @@ const OWN: [Own; 4] = [
     ),
 ];
 
+/// The share of stored blocks from which on a larger KV cache is suggested, and for how long it must hold.
+const WORTH: (f64, &str) = (0.2, "30m");
+
+/// The last part of links to the runbook on larger caches.
+pub const CAPACITY: &str = "capacity";
+
+/// Returns the name of the alert that suggests a larger cache.
+pub const fn capacity_alert() -> &'static str {
+    "KvtopLargerCacheHelps"
+}
+
 /// Returns the rules that alert: those about kvtop's own sight are no fault of the deployment.
 fn alerting() -> Vec<&'static dyn Rule> {
     let mut rules: Vec<_> =
@@ -89,33 +101,65 @@ pub fn rules(runbooks: &str) -> String {
         );
         let alert = Alert {
             name: &alert_name(rule),
-            expression: &expression,
+            expression: expression.into(),
             lasts: LASTS,
             severity: None,
-            summary: &summary,
-            description: meaning,
-            runbook: Some(&format!("{runbooks}{id}")),
+            summary: summary.into(),
+            description: meaning.into(),
+            runbook: Some(format!("{runbooks}{id}")),
         };
         alert.write(&mut text);
     }
+    text.push_str("- name: kvtop-capacity\n  rules:\n");
+    suggestion(runbooks).write(&mut text);
     text.push_str("- name: kvtop-itself\n  rules:\n");
     for (name, expression, lasts, severity, summary, description) in OWN {
         let severity = Some(severity);
-        Alert { name, expression, lasts, severity, summary, description, runbook: None }
-            .write(&mut text);
+        Alert {
+            name,
+            expression: expression.into(),
+            lasts,
+            severity,
+            summary: summary.into(),
+            description: description.into(),
+            runbook: None,
+        }
+        .write(&mut text);
     }
     text
 }
 
+/// Returns the rule that tells what twice the KV cache would avoid, where that is worth it. It is for information: the
+/// finding behind it, if there is one, alerts by itself.
+fn suggestion(runbooks: &str) -> Alert<'static> {
+    let (share, lasts) = WORTH;
+    Alert {
+        name: capacity_alert(),
+        expression: format!(
+            "max by (namespace, deployment) (kvtop_avoided_store_ratio{{capacity=\"2\"}}) >= {share}"
+        )
+        .into(),
+        lasts,
+        severity: Some("info"),
+        summary: "A KV cache twice as large would avoid {{ $value | humanizePercentage }} of stored blocks in \
+                  {{ $labels.namespace }}/{{ $labels.deployment }}"
+            .into(),
+        description: "Evicted blocks are computed again. The share holds for engines that evict the block used longest \
+                      ago, and for the routing that was seen."
+            .into(),
+        runbook: Some(format!("{runbooks}{CAPACITY}")),
+    }
+}
+
 struct Alert<'a> {
     name: &'a str,
-    expression: &'a str,
+    expression: Cow<'a, str>,
     lasts: &'a str,
     /// None where the series has it.
     severity: Option<&'a str>,
-    summary: &'a str,
-    description: &'a str,
-    runbook: Option<&'a str>,
+    summary: Cow<'a, str>,
+    description: Cow<'a, str>,
+    runbook: Option<String>,
 }
 
 impl Alert<'_> {
@@ -125,16 +169,17 @@ impl Alert<'_> {
             .map_or(String::new(), |severity| format!("    labels:\n      severity: {severity}\n"));
         let runbook = self
             .runbook
+            .as_ref()
             .map_or(String::new(), |link| format!("      runbook_url: {}\n", quoted(link)));
         let written = writeln!(
             text,
             "  - alert: {}\n    expr: {}\n    for: {}\n{labels}    annotations:\n      summary: {}\n      \
              description: {}\n{runbook}",
             self.name,
-            quoted(self.expression),
+            quoted(&self.expression),
             self.lasts,
-            quoted(self.summary),
-            quoted(self.description),
+            quoted(&self.summary),
+            quoted(&self.description),
         );
         // Writing to a string cannot fail.
         debug_assert!(written.is_ok());
@@ -161,5 +206,25 @@ pub fn runbook(rule: &dyn Rule) -> String {
          ```\nkvtop check -n NAMESPACE         # evidence in one line; -o json has all of it and the fix\n\
          kvtop -n NAMESPACE               # the live screen: `f` lists findings, `y` copies the fix\n\
          kvtop bundle -n NAMESPACE -o ticket.tar.zst\n```\n"
+    )
+}
+
+/// Returns the runbook on larger caches, as Markdown.
+pub fn capacity_runbook() -> String {
+    let (share, lasts) = WORTH;
+    format!(
+        "# A larger KV cache would help\n\nAlert: `{}`, when twice the capacity would have avoided {:.0} % of stored \
+         blocks or more for {lasts}.\n\nWorkers compute prompts again that their caches held a while ago. kvtop follows \
+         each evicted block until it is stored again, and counts the stores that 1.25, 1.5, 2 and 3 times the capacity \
+         would have avoided. FORESIGHT.md has the method, its measured errors, and where it fails.\n\n## First \
+         steps\n\n```\nkvtop snapshot -n NAMESPACE -o json | jq '.capacity_curve'   # all four capacities, with \
+         margins\nkvtop -n NAMESPACE                                          # `7` shows the curve of each \
+         worker\n```\n\n1. Read the whole curve. A share that rises only at 3x says that twice the cache buys \
+         little.\n2. Find memory first: a higher share of GPU memory for the KV cache, a smaller data type for it, fewer \
+         requests at once. Another worker adds the same capacity and computing as well.\n3. Where the memory panel shows \
+         a host tier, a larger one holds evicted blocks too; the curve is about the device tier alone.\n4. After the \
+         change, compare the share of prompt tokens cached with that of before.\n",
+        capacity_alert(),
+        share * 100.0,
     )
 }

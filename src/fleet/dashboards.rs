@@ -347,17 +347,24 @@ const DEPLOYMENT: &[Panel] = &[
         &[("max(kvtop_kv_utilization_ratio{CHOSEN})", "mean of workers")],
     ),
     panel(
+        "Stores that a larger KV cache would avoid",
+        "timeseries",
+        "percentunit",
+        THIRD,
+        &[("max by (capacity) (kvtop_avoided_store_ratio{CHOSEN})", "{{capacity}}x")],
+    ),
+    panel(
         "Sources of kvtop",
         "state-timeline",
         "short",
-        HALF,
+        THIRD,
         &[("min by (source) (kvtop_source_up{CHOSEN})", "{{source}}")],
     ),
     panel(
         "Checks that cannot tell",
         "table",
         "short",
-        HALF,
+        THIRD,
         &[("max by (finding, name) (kvtop_check{CHOSEN,state=\"unknown\"} == 1)", "")],
     ),
 ];

@@ -171,7 +171,11 @@ async fn answer(
             Some(why) => plain(StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {why}\n")),
         },
         _ if path.starts_with(EXPLAIN) => {
-            match rule(path.strip_prefix(EXPLAIN).unwrap_or_default()) {
+            let about = path.strip_prefix(EXPLAIN).unwrap_or_default();
+            match rule(about) {
+                None if about == fleet::CAPACITY => {
+                    plain(StatusCode::OK, fleet::capacity_runbook())
+                }
                 Some(rule) => plain(StatusCode::OK, fleet::runbook(rule)),
                 None => plain(StatusCode::NOT_FOUND, "no such finding\n"),
             }
