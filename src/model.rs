@@ -29,7 +29,7 @@ mod versions;
 mod workers;
 
 pub use buckets::{Buckets, Slot, Slots, Summed};
-pub use capacity_curve::{Avoided, CapacityCurve};
+pub use capacity_curve::{Avoided, CapacityCurve, LengthBy, Prompts};
 pub use channels::Channels;
 pub use claims::{Claims, StoredClaim};
 pub(crate) use cluster::file_source;

@@ -101,3 +101,26 @@ fn successive_requests_of_a_prefix_stay_on_their_worker_when_the_router_looks_at
     let share = stickiness.share().unwrap();
     assert!(share > 0.5, "{stickiness:?}");
 }
+
+/// Predicts from the first half of a recording what larger caches would avoid in the second, and prints the rows of
+/// docs/FORESIGHT.md with `--nocapture`.
+#[test]
+#[expect(clippy::print_stdout, reason = "the documentation's table")]
+fn the_first_half_of_a_recording_tells_of_the_second() {
+    for name in ["0.9.0-evict", "1.0.2-evict", "1.6.1-evict"] {
+        let frames = frames(&fixture(&format!("captures/{name}.frames.gz")));
+        let (_, first) = played(&frames[..frames.len() / 2]);
+        let (_, whole) = played(&frames);
+        let (first, whole) = (first.curve.unwrap(), whole.curve.unwrap());
+        let [before, all] = [first.samples as f64, whole.samples as f64];
+        let mut cells = Vec::new();
+        for (early, late) in first.points.iter().zip(&whole.points) {
+            // Each block of these recordings is sampled, so that counts are shares times samples.
+            let second = (late.avoided * all - early.avoided * before) / (all - before);
+            cells.push(format!("{:.1} % / {:.1} %", early.avoided * 100.0, second * 100.0));
+            // A cache that begins empty stores most blocks for the first time, so that the first half promises too little.
+            assert!(early.avoided < second + 0.1, "{name} {early:?} {second}");
+        }
+        println!("| {name} | {before} | {} |", cells.join(" | "));
+    }
+}

@@ -26,7 +26,15 @@ impl Knowledge {
     pub(super) fn capacity_curve(&self, at: Timestamp) -> Option<CapacityCurve> {
         let Summed { sum, ranks, capacity, .. } = self.curve_sum(|_| true);
         let points = points(&sum)?;
-        Some(CapacityCurve { at, points, samples: sum.samples, ranks, capacity })
+        Some(CapacityCurve {
+            at,
+            points,
+            samples: sum.samples,
+            ranks,
+            capacity,
+            cached: sum.cached(),
+            prompts: super::picture::whole(sum.best_prompts().count),
+        })
     }
 
     /// Returns the curve of one worker, empty while it says nothing, and the sampled blocks behind it.
@@ -70,7 +78,12 @@ impl Knowledge {
 /// Returns the shares that are known; none with too few samples.
 fn points(sum: &Avoided) -> Option<Vec<CurvePoint>> {
     let point = |(index, factor): (usize, &f64)| {
-        Some(CurvePoint { factor: *factor, avoided: sum.share(index)?, margin: sum.margin(index)? })
+        Some(CurvePoint {
+            factor: *factor,
+            avoided: sum.share(index)?,
+            margin: sum.margin(index)?,
+            cached: sum.would_be_cached(index),
+        })
     };
     Avoided::FACTORS.iter().enumerate().map(point).collect()
 }

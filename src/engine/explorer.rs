@@ -111,7 +111,8 @@ impl Explorer {
         if chain.is_empty() { 0 } else { self.asked.weight(at) }
     }
 
-    /// Follows a request that stands for so many, as far as its prompt is cached.
+    /// Follows a request that stands for so many, as far as its prompt is cached. Returns how many of its blocks `rank`
+    /// has.
     pub(super) fn asked(
         &mut self,
         chain: &[u64],
@@ -119,9 +120,11 @@ impl Explorer {
         mirror: &Mirror,
         weight: u32,
         at: Timestamp,
-    ) {
-        let found = mirror.hit(&mut self.hits, chain, rank, chained, weight as f32, tick(at));
+    ) -> usize {
+        let (found, own) =
+            mirror.hit(&mut self.hits, chain, rank, chained, weight as f32, tick(at));
         self.hits_known |= found > 0;
+        own
     }
 
     /// Follows the stores of the last second.

@@ -24,7 +24,9 @@ use crate::domain::{
 use crate::dynamo::plane;
 use crate::frame::Frame;
 use crate::mirror::Outcome;
-use crate::model::{Measured, OverlapBy, Refusals, RouterLoad, Step, Summed as _};
+use crate::model::{
+    LengthBy, Measured, OverlapBy, Prompts, Refusals, RouterLoad, Step, Summed as _,
+};
 use crate::snapshot::{EventKind, Gravity};
 use crate::wire::Facts;
 
@@ -203,6 +205,11 @@ impl Learner<'_> {
     fn hit_rate(&mut self, hit: &HitRate, at: Timestamp) {
         self.known.routing.decisions.length(hit, at);
         self.note_overlap(OverlapBy::Event, hit.rank, hit.overlap_blocks as f64, at);
+        let (blocks, cached) = (hit.isl_blocks, hit.overlap_blocks.min(hit.isl_blocks));
+        if blocks > 0 {
+            let prompt = Prompts { count: 1.0, blocks: blocks as f64, cached: cached as f64 };
+            self.note_prompt(hit.rank, LengthBy::HitRate, &prompt, at);
+        }
         let (what, worker) = (ClaimWhat::BlockSize, [Subject::Worker(hit.rank.worker)]);
         let model = self.known.fleet.model(&worker);
         let size = self.known.fleet.claims.count_for(what, ClaimOf::Router, model.as_deref());
@@ -220,10 +227,19 @@ impl Learner<'_> {
             .prompt(u32::try_from(index).unwrap_or(u32::MAX), least..=most);
     }
 
+    /// Notes the length of a prompt that went to `rank`.
+    fn note_prompt(&mut self, rank: WorkerRank, by: LengthBy, prompt: &Prompts, at: Timestamp) {
+        let Some(index) = self.known.fleet.workers.index_of(rank) else { return };
+        let Ok(number) = u32::try_from(index) else { return };
+        self.known.routing.prefixes.curve.prompt(number, by, prompt, at);
+    }
+
     fn request(&mut self, request: &RequestEvent, at: Timestamp) {
         self.known.routing.router.answered +=
             u64::from(request.phase == RequestPhase::PrefillCompleted);
-        let RequestPhase::Added { overlap, chain, .. } = &request.phase else { return };
+        let RequestPhase::Added { overlap, chain, full_blocks, .. } = &request.phase else {
+            return;
+        };
         if let Some(blocks) = overlap {
             self.note_overlap(OverlapBy::Request, request.rank, *blocks as f64, at);
         }
@@ -232,7 +248,16 @@ impl Learner<'_> {
             // What came before the request was there for it, what comes later was not.
             self.apply_kv();
             let Index { explorer, mirror, .. } = &mut self.known.index;
-            explorer.asked(chain, request.rank, mirror, weight, at);
+            let own = explorer.asked(chain, request.rank, mirror, weight, at);
+            let Some(blocks) = full_blocks.filter(|blocks| *blocks > 0) else { return };
+            let cached = overlap.unwrap_or(own as u64).min(blocks);
+            let weight = f64::from(weight);
+            let prompt = Prompts {
+                count: weight,
+                blocks: blocks as f64 * weight,
+                cached: cached as f64 * weight,
+            };
+            self.note_prompt(request.rank, LengthBy::Request, &prompt, at);
         }
     }
 

@@ -18,7 +18,7 @@ const VISITS: usize = 16_384;
 impl Mirror {
     /// Follows a request whose blocks are `chain` as far as somebody has them, and warms the runs on its way
     /// by `weight`; the request went to `rank`. `link` chains the hash of the block before with the tokens of the next. Returns how many
-    /// blocks were found.
+    /// blocks were found, and how many of them with `rank`.
     pub fn hit(
         &self,
         hits: &mut Heat,
@@ -27,10 +27,11 @@ impl Mirror {
         link: impl Fn(u64, TokensHash) -> u64,
         weight: f32,
         tick: u32,
-    ) -> usize {
-        let Some(tree) = &self.tiers[DEVICE] else { return 0 };
+    ) -> (usize, usize) {
+        let Some(tree) = &self.tiers[DEVICE] else { return (0, 0) };
+        let slot = tree.slots.get(rank);
         let mut left = VISITS;
-        let (mut at, mut found, mut edge) = (ROOT, 0, None);
+        let (mut at, mut found, mut own, mut edge) = (ROOT, 0, 0, None);
         let mut before = None;
         for wanted in chain {
             let next = match before {
@@ -41,12 +42,14 @@ impl Mirror {
             if found == 0 {
                 hits.pass(ROOT, tree.nodes.at(ROOT).tokens(), weight, tick);
             }
-            let own = tree.nodes.at(next).edge();
-            if edge != Some(own) {
-                let head = tree.edges.at(own).head;
+            let run = tree.nodes.at(next).edge();
+            if edge != Some(run) {
+                let head = tree.edges.at(run).head;
                 hits.pass(head, tree.nodes.at(head).tokens(), weight, tick);
             }
-            (at, edge, before) = (next, Some(own), Some(*wanted));
+            // A prompt is found up to the first block that the rank does not have.
+            own += usize::from(own == found && slot.is_some_and(|slot| tree.owns(next, slot)));
+            (at, edge, before) = (next, Some(run), Some(*wanted));
             found += 1;
         }
         // A request that leaves a prefix before its end begins another one.
@@ -54,7 +57,7 @@ impl Mirror {
             let head = tree.own_run(at);
             hits.landings.note(head, tree.nodes.at(head).tokens(), rank, tick, 0);
         }
-        found
+        (found, own)
     }
 }
 

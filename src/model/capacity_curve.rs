@@ -55,8 +55,38 @@ struct RankCurve {
     /// Blocks sampled since the start of the period before the present one.
     present: Histogram,
     before: Histogram,
+    /// Prompts of the present period and of the one before, by [`LengthBy`].
+    prompts: [[Prompts; 2]; 2],
     /// The start of the present period, in seconds.
     since: u64,
+}
+
+/// Prompts whose lengths are known, in blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Prompts {
+    /// The number of prompts.
+    pub count: f64,
+    /// Their blocks.
+    pub blocks: f64,
+    /// Of those, the blocks that were cached.
+    pub cached: f64,
+}
+
+impl Prompts {
+    fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        self.blocks += other.blocks;
+        self.cached += other.cached;
+    }
+}
+
+/// Who tells the length of a prompt. A version may do so in more than one way, so that they are counted apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LengthBy {
+    /// Events about hits.
+    HitRate,
+    /// Events that routers send each other about requests.
+    Request,
 }
 
 /// Stores of one or more ranks, by capacity.
@@ -68,6 +98,8 @@ pub struct Avoided {
     pub stored: f64,
     /// Of those, the blocks that a cache of [`Avoided::FACTORS`] times the capacity would still have held.
     pub avoided: [f64; Self::FACTORS.len()],
+    /// Prompts of the same time, by [`LengthBy`].
+    pub prompts: [Prompts; 2],
 }
 
 impl Avoided {
@@ -84,6 +116,39 @@ impl Avoided {
         for (sum, more) in self.avoided.iter_mut().zip(other.avoided) {
             *sum += more;
         }
+        for (sum, more) in self.prompts.iter_mut().zip(&other.prompts) {
+            sum.add(more);
+        }
+    }
+
+    /// Fewest prompts for which the share of cached blocks is given.
+    pub const FEWEST_PROMPTS: f64 = 50.0;
+
+    /// Returns the prompts whose lengths are known, by whoever tells most.
+    #[must_use]
+    pub fn best_prompts(&self) -> Prompts {
+        let [first, second] = self.prompts;
+        if second.count > first.count { second } else { first }
+    }
+
+    /// Returns the share of prompt blocks that were cached, 0 to 1; none with too few prompts.
+    #[must_use]
+    pub fn cached(&self) -> Option<f64> {
+        let Prompts { count, blocks, cached } = self.best_prompts();
+        let known = count >= Self::FEWEST_PROMPTS && blocks > 0.0;
+        known.then(|| (cached / blocks).clamp(0.0, 1.0))
+    }
+
+    /// Returns the share of prompt blocks that would have been cached with the capacity at `index` of
+    /// [`Avoided::FACTORS`], 0 to 1; none with too few prompts or stores, or where these do not belong together.
+    #[must_use]
+    pub fn would_be_cached(&self, index: usize) -> Option<f64> {
+        self.cached()?;
+        self.share(index)?;
+        let Prompts { blocks, cached, .. } = self.best_prompts();
+        // What was not cached had to be stored: where less was, prompts or stores are missing.
+        let is_whole = self.stored * 2.0 >= blocks - cached;
+        is_whole.then(|| ((cached + self.avoided[index]) / blocks).clamp(0.0, 1.0))
     }
 
     /// Returns the share of stored blocks that the capacity at `index` of [`Avoided::FACTORS`] would have avoided,
@@ -132,6 +197,13 @@ impl CapacityCurve {
         }
     }
 
+    /// Notes a prompt of the rank numbered `rank` at `at`, as `by` tells it.
+    pub fn prompt(&mut self, rank: u32, by: LengthBy, prompt: &Prompts, at: Timestamp) {
+        let curve = self.ranks.entry(rank).or_default();
+        curve.turn(at.seconds());
+        curve.prompts[0][by as usize].add(prompt);
+    }
+
     /// Notes that the rank numbered `rank` emptied its cache: no capacity would have kept those blocks.
     pub fn cleared(&mut self, rank: u32) {
         if let Some(curve) = self.ranks.get_mut(&rank) {
@@ -162,7 +234,11 @@ impl CapacityCurve {
             samples: both.iter().map(|histogram| histogram.samples()).sum(),
             stored: both.iter().map(|histogram| histogram.stored()).sum(),
             avoided: [0.0; Avoided::FACTORS.len()],
+            prompts: curve.prompts[0],
         };
+        for (sum, before) in sum.prompts.iter_mut().zip(&curve.prompts[1]) {
+            sum.add(before);
+        }
         for (avoided, factor) in sum.avoided.iter_mut().zip(Avoided::FACTORS) {
             let more = capacity as f64 * (factor - 1.0);
             *avoided = both.iter().map(|histogram| histogram.within(more)).sum();
@@ -192,6 +268,7 @@ impl Default for RankCurve {
             full_at: 0,
             present: Histogram::default(),
             before: Histogram::default(),
+            prompts: Default::default(),
             since: 0,
         }
     }
@@ -245,6 +322,8 @@ impl RankCurve {
         let is_next = second < self.since.saturating_add(2 * PERIOD);
         let ended = std::mem::take(&mut self.present);
         self.before = if is_next { ended } else { Histogram::default() };
+        let ended = std::mem::take(&mut self.prompts[0]);
+        self.prompts[1] = if is_next { ended } else { Default::default() };
         self.since = second;
     }
 }

@@ -32,7 +32,7 @@ use crate::frame::Burst;
 use crate::player::options_for;
 use crate::record::{FORMAT_VERSION, Header, Recording};
 use crate::report::{self, doctor::Check};
-use crate::snapshot::{Snapshot, ViewQuery};
+use crate::snapshot::{Foresight, Snapshot, ViewQuery};
 use crate::tui::text::wrap;
 
 /// The contents of a bundle.
@@ -119,7 +119,7 @@ fn of_recording(path: &Path, source: &SourceArgs) -> Result<Gathered, Failed> {
     tape.take(burst.frames());
     engine.settle();
     tell_damage(&recording);
-    let snapshot = engine.snapshot(&ViewQuery::default(), at);
+    let snapshot = engine.snapshot(&query(), at);
     Ok(Gathered { snapshot, tape, doctor: None, bad_lines: recording.bad().count })
 }
 
@@ -171,9 +171,14 @@ async fn listened(
         };
         if enough || over {
             engine.settle();
-            return engine.snapshot(&ViewQuery::default(), now);
+            return engine.snapshot(&query(), now);
         }
     }
+}
+
+/// Returns the question that `snapshot -o json` asks too.
+fn query() -> ViewQuery {
+    ViewQuery { foresight: Foresight::REPORT, ..ViewQuery::default() }
 }
 
 /// Writes everything, and returns how large the file is, in bytes.

@@ -17,6 +17,10 @@ pub struct CapacityCurve {
     pub ranks: u64,
     /// Their capacities together, in blocks.
     pub capacity: u64,
+    /// Share of prompt blocks that were cached, 0 to 1; none where no source reports lengths of prompts.
+    pub cached: Option<f64>,
+    /// Prompts of known length behind it.
+    pub prompts: u64,
 }
 
 /// One capacity.
@@ -28,4 +32,6 @@ pub struct CurvePoint {
     pub avoided: f64,
     /// Half the width of the interval that holds 19 of 20 samples of this size, 0 to 1.
     pub margin: f64,
+    /// Share of prompt blocks that would have been cached, 0 to 1; none where lengths of prompts are not known.
+    pub cached: Option<f64>,
 }

@@ -89,7 +89,7 @@ fn stride(count: usize) -> usize {
     }
     // The golden section spreads any number of steps evenly.
     let near = (count as u64 * 618 / 1_000) as usize;
-    (near.max(1)..).find(|step| divisor(*step, count) == 1).unwrap_or(1)
+    (near.max(1)..count).find(|step| divisor(*step, count) == 1).unwrap_or(1)
 }
 
 /// Blocks of one worker among those that were looked at.
@@ -98,7 +98,7 @@ struct Seen {
     worker: WorkerId,
     /// Blocks that it holds, as the mirror counts them.
     held: u64,
-    seen: u64,
+    found: u64,
     only: u64,
     warm: u64,
 }
@@ -133,7 +133,7 @@ impl<'a> Count<'a> {
         let mut worker_of = Vec::new();
         for (rank, slot) in ranks {
             let place = *places.entry(rank.worker).or_insert_with(|| {
-                workers.push(Seen { worker: rank.worker, held: 0, seen: 0, only: 0, warm: 0 });
+                workers.push(Seen { worker: rank.worker, held: 0, found: 0, only: 0, warm: 0 });
                 workers.len() - 1
             });
             let own = tree.slots.at(slot);
@@ -179,7 +179,7 @@ impl<'a> Count<'a> {
         self.copies[count.min(4) - 1] += 1;
         for at in 0..count {
             if let Some(place) = self.place(self.owners[at]) {
-                self.workers[place].seen += 1;
+                self.workers[place].found += 1;
             }
         }
         let alone = self.owners.iter().all(|slot| self.place(*slot) == Some(place));
@@ -225,9 +225,8 @@ impl<'a> Count<'a> {
         let HoldingsQuestion { heat, hits, tick, .. } = self.question;
         let tokens = self.tree.nodes.at(edge.head).tokens();
         let reached = |heat: &Heat| heat.warmth(edge.head, tokens, *tick) > 0.0;
-        let warm = tick.saturating_sub(edge.tick) <= WARM
-            || reached(heat)
-            || hits.is_some_and(|hits| reached(hits));
+        let warm =
+            tick.saturating_sub(edge.tick) <= WARM || reached(heat) || hits.is_some_and(reached);
         self.run = Some((edge.head, warm));
         warm
     }
@@ -237,7 +236,7 @@ impl<'a> Count<'a> {
         let scaled = |count: u64| whole(count as f64 / looked_at);
         let holding = |seen: &Seen| {
             // Of a sample the share counts: what the worker holds is known.
-            let part = |count: u64| match seen.seen {
+            let part = |count: u64| match seen.found {
                 0 => 0,
                 all if looked_at < 1.0 => whole(seen.held as f64 * count as f64 / all as f64),
                 _ => count,

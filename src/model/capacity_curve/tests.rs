@@ -5,6 +5,8 @@
     reason = "small positive numbers, and counts of zero"
 )]
 
+mod oracle;
+
 use std::collections::BTreeMap;
 
 use super::*;

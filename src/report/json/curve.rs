@@ -14,6 +14,9 @@ pub(in crate::report) struct Curve {
     sampled_blocks: u64,
     ranks: u64,
     capacity_blocks: u64,
+    /// Share of prompt blocks that were cached; `null` with fewer than 50 prompts of known length.
+    cached_share: Option<f64>,
+    prompts: u64,
     points: Vec<Point>,
 }
 
@@ -23,23 +26,33 @@ pub(super) struct Point {
     factor: f64,
     avoided_share: f64,
     margin: f64,
+    /// Share of prompt blocks that would have been cached.
+    cached_share: Option<f64>,
 }
 
 impl Point {
     pub(super) const fn new(point: &CurvePoint) -> Self {
-        Self { factor: point.factor, avoided_share: point.avoided, margin: point.margin }
+        Self {
+            factor: point.factor,
+            avoided_share: point.avoided,
+            margin: point.margin,
+            cached_share: point.cached,
+        }
     }
 }
 
 impl Curve {
     pub(in crate::report) fn new(snapshot: &Snapshot) -> Option<Self> {
-        let CapacityCurve { at, points, samples, ranks, capacity } = snapshot.curve.as_ref()?;
+        let CapacityCurve { at, points, samples, ranks, capacity, cached, prompts } =
+            snapshot.curve.as_ref()?;
         let points = points.iter().map(Point::new);
         Some(Self {
             at: rfc3339(*at),
             sampled_blocks: *samples,
             ranks: *ranks,
             capacity_blocks: *capacity,
+            cached_share: *cached,
+            prompts: *prompts,
             points: points.collect(),
         })
     }

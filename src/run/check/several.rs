@@ -84,7 +84,7 @@ async fn one(
         let part = (live::look_within(found, budget)?, mirror);
         super::listened(args, source, Some(part)).await
     };
-    let outcome = match checked.await {
+    let outcome = match Box::pin(checked).await {
         Ok(Ok(snapshot)) => Ok(snapshot),
         Ok(Err(exit)) => return Err(exit),
         Err(error) => Err(printable_lines(&crate::exit::chain(&error))),

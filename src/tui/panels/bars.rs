@@ -246,6 +246,9 @@ pub fn views(
     canvas.parts_right(area, 0, right);
 }
 
+/// The name of a view, as long as there is room for.
+type Named = fn(View) -> &'static str;
+
 /// Returns the view whose name stands at a column of the row of views; none beside the names. Names are as long
 /// as the row allows, as in [`views()`].
 pub fn view_at(
@@ -260,9 +263,8 @@ pub fn view_at(
     // What stands to the right is about as long as this; beside short names it is brief.
     let window = text::width(&text::span(window));
     let [long, brief] = if held { [window + 22, 14] } else { [window + 9, window + 9] };
-    let names: [(fn(View) -> &'static str, usize); 3] =
-        [(View::name, long), (View::short, brief), (|_| "", 0)];
-    let fits = |(name, right): &&(fn(View) -> &'static str, usize)| {
+    let names: [(Named, usize); 3] = [(View::name, long), (View::short, brief), (|_| "", 0)];
+    let fits = |(name, right): &&(Named, usize)| {
         width(&tabs(shown, *name, &counts)) + right <= usize::from(columns)
     };
     let (name, _) = names.iter().find(fits).unwrap_or(&names[2]);

@@ -216,12 +216,12 @@ fn a_request_lands_where_routers_sent_it() {
     bench.settle();
     let mut hits = crate::mirror::Heat::default();
     for rank in [RANKS[0], RANKS[0], RANKS[1]] {
-        assert_eq!(bench.mirror.hit(&mut hits, &hashes, rank, link, 1.0, 10), 4);
+        assert_eq!(bench.mirror.hit(&mut hits, &hashes, rank, link, 1.0, 10).0, 4);
     }
     // Another prompt that begins alike is no next turn of it.
     let mut other = hashes[..2].to_vec();
     other.push(link(other[1], TokensHash(99)));
-    bench.mirror.hit(&mut hits, &other, RANKS[1], link, 1.0, 10);
+    assert_eq!(bench.mirror.hit(&mut hits, &other, RANKS[1], link, 1.0, 10), (2, 0));
 
     assert_eq!(hits.landed(10), Landed { successive: 2, same: 1 });
     assert!(bench.mirror.knows(RANKS[0], SequenceHash(blocks[0].0)));

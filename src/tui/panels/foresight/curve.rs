@@ -24,7 +24,7 @@ const POINTS: usize = 161;
 const GRAPH: u16 = 5;
 /// Columns of a capacity and of a share with its margin.
 const FACTOR: usize = 8;
-const SHARE: usize = 16;
+const SHARE: usize = 15;
 /// The top of the graph, at least.
 const LEAST: f64 = 0.05;
 
@@ -122,10 +122,21 @@ fn table(canvas: &mut Canvas<'_>, area: Rect, curve: &CapacityCurve, worker: Opt
     if let Some(row) = worker.filter(|_| room) {
         canvas.put(area, own, 0, &text::pad_left(&row.alias, SHARE), Role::Series2);
     }
+    // The hit rate comes beside the stores where lengths of prompts are known, and there is room.
+    let cached = own + text::coordinate(if worker.is_some() { SHARE } else { 0 });
+    let hits = curve.cached.filter(|_| usize::from(area.width) >= usize::from(cached) + SHARE);
+    if let Some(now) = hits {
+        let title = format!("CACHED {} %", text::whole_percent(now));
+        canvas.put(area, cached, 0, &text::pad_left(&title, SHARE), Role::Series3);
+    }
     for (at, point) in curve.points.iter().enumerate() {
         let y = text::coordinate(at + 1);
         canvas.put(area, 0, y, &format!("{}x", point.factor), Role::Fg);
         canvas.put(area, x, y, &text::pad_left(&share(point, within), SHARE), Role::Fg);
+        if hits.is_some() {
+            let share = point.cached.map_or_else(|| canvas.glyphs().none.to_owned(), percent);
+            canvas.put(area, cached, y, &text::pad_left(&share, SHARE), Role::Fg);
+        }
         let point = worker.and_then(|row| row.curve.get(at)).filter(|_| room);
         if let Some(point) = point {
             canvas.put(area, own, y, &text::pad_left(&share(point, within), SHARE), Role::Fg);
@@ -143,7 +154,7 @@ mod tests {
 
     #[test]
     fn the_line_is_straight_between_the_capacities_that_are_known() {
-        let point = |factor, avoided| CurvePoint { factor, avoided, margin: 0.0 };
+        let point = |factor, avoided| CurvePoint { factor, avoided, margin: 0.0, cached: None };
         let points = [point(1.5, 0.1), point(3.0, 0.4)];
         let line = line(&points, |point| point.avoided);
         let near = |at: usize, value: f64| (line[at].unwrap() - value).abs() < 1e-9;

@@ -46,7 +46,8 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
     let compared = minutes_ago(answers);
     let numbers = if width >= 2 * NUMBER + NAME.0 + 2 + NUMBER { 3 } else { 2 };
     let trend = width >= NAME.0 + 3 * NUMBER + MINUTES + 12 && compared.is_some();
-    let room = width - numbers * NUMBER - if trend { MINUTES + 1 } else { 0 };
+    let taken = numbers * NUMBER + if trend { MINUTES + 1 } else { 0 };
+    let room = width.saturating_sub(taken);
     let name = room.clamp(NAME.0, NAME.1);
     canvas.put(inner, 0, 0, "PREFIX", Role::Title);
     let then = compared.map_or_else(
