@@ -46,7 +46,7 @@ pub use rejects::{RejectLog, RejectRecord};
 pub use request_mix::{Mix, RequestMix};
 pub use reuse::{Landing, Reuse, SizeByStores};
 pub use reuse_window::ReuseWindow;
-pub use reused::CachedTokens;
+pub use reused::{CachedTokens, TokenScrapes};
 pub use router::{Heard, PodWarnings, Router};
 pub use sources::{Reading, SourceRecord, Sources};
 pub use tally::{Refusals, RouterTally, Tally};

@@ -43,6 +43,10 @@ gauges! {
     KvUtilization = Rank, "share of KV blocks in use";
     /// Share of prompt tokens found in the engine's cache, 0 to 1.
     PrefixHitRate = Rank, "prefix hit rate";
+    /// Prompt tokens found in the engine's cache since it started.
+    PrefixHits = Rank, "prompt tokens found cached";
+    /// Prompt tokens looked up in it since it started.
+    PrefixQueries = Rank, "prompt tokens looked up";
     /// KV blocks that the engine has room for.
     TotalBlocks = Rank, "KV blocks";
     /// KV blocks that the engine's cache is configured with; a hybrid model splits them otherwise than

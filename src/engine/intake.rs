@@ -104,7 +104,7 @@ impl Learner<'_> {
         }
         meters.rolled = at;
         known.fleet.workers.forget_scraped(at, MINUTE);
-        let ranks = picture::ranks_now(&known.fleet, &known.index.mirror);
+        let ranks = picture::ranks_now(&known.fleet, &known.index.mirror, at);
         let felt = picture::felt_now(&known.routing, meters, &known.options.objectives, at);
         meters.ttft.set(at, known.routing.router.ttft_last());
         meters.felt(at, &felt);

@@ -10,6 +10,7 @@ use super::buckets::{Buckets, Slot};
 use super::decisions::Overlaps;
 use super::hole::{Doubt, RankHole};
 use super::numbers::{Numbers, Step};
+use super::reused::TokenScrapes;
 use super::tally::Tally;
 use crate::domain::{
     Counters, FastMap, Membership, Provenance, RankLedger, Timestamp, WorkerId, WorkerRank,
@@ -65,6 +66,10 @@ pub struct RankRecord {
     pub utilization: Option<Measured<f64>>,
     /// Share of prompt tokens found in its engine's cache, 0 to 1.
     pub hit_rate: Option<Measured<f64>>,
+    /// Prompt tokens found in the engine's cache and looked up in it, where engines count them.
+    pub looked_up: TokenScrapes,
+    /// The first of them in a scrape of which the second is still to come.
+    pub tokens_found: Option<f64>,
     /// Blocks it has room for, from a router's log.
     pub capacity: Option<Measured<u64>>,
     /// The room of its cache by other metrics.
@@ -133,6 +138,17 @@ pub struct ScrapedRoom {
 }
 
 impl RankRecord {
+    /// Returns the share of prompt tokens found in the engine's cache: in the minute before `at` where the engine
+    /// counts tokens, and else as it reports the share.
+    pub fn found_share(&self, at: Timestamp) -> Option<Measured<f64>> {
+        let reported = self.hit_rate.as_ref()?;
+        if self.looked_up.is_empty() {
+            return Some(reported.clone());
+        }
+        let value = self.looked_up.share(at)?;
+        Some(Measured { value, ..reported.clone() })
+    }
+
     fn new(rank: WorkerRank, coarse: bool) -> Self {
         Self {
             rank,
@@ -150,6 +166,8 @@ impl RankRecord {
             used_blocks: None,
             utilization: None,
             hit_rate: None,
+            looked_up: TokenScrapes::default(),
+            tokens_found: None,
             capacity: None,
             scraped: ScrapedRoom::default(),
             load: None,

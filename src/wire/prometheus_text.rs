@@ -256,7 +256,11 @@ mod tests {
                 (GaugeName::KvUtilization, Some(0), 0.1),
                 (GaugeName::KvUtilization, Some(1), 0.9),
                 (GaugeName::ConfiguredBlocks, Some(0), 573.0),
+                (GaugeName::PrefixHits, Some(0), 100.0),
+                (GaugeName::PrefixQueries, Some(0), 400.0),
                 (GaugeName::PrefixHitRate, Some(0), 0.25),
+                (GaugeName::PrefixHits, Some(1), 0.0),
+                (GaugeName::PrefixQueries, Some(1), 0.0),
             ],
         );
     }

@@ -175,6 +175,13 @@ fn metric(page: &str, name: &str) -> f64 {
     lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum()
 }
 
+/// Returns the prompt tokens that an engine found in its cache and looked up in it since it started.
+fn looked_up(worker: u16) -> [f64; 2] {
+    let page = get(&format!("{}/metrics", system(worker)));
+    ["vllm:prefix_cache_hits_total", "vllm:prefix_cache_queries_total"]
+        .map(|name| metric(&page, name))
+}
+
 /// Counts what engines say, apart from kvtop.
 struct Tap {
     child: Child,
@@ -215,7 +222,7 @@ impl Drop for Tap {
 }
 
 /// Plays the recording to its end and compares each worker with the engine that it was linked to.
-fn compare(stage: &Stage, record: &Path, tap: &mut Tap) {
+fn compare(stage: &Stage, record: &Path, tap: &mut Tap, before: &[[f64; 2]]) {
     let engines = tap.counts();
     let output = Command::new(env!("CARGO_BIN_EXE_kvtop"))
         .args(["snapshot", "-o", "json", "--replay"])
@@ -238,10 +245,11 @@ fn compare(stage: &Stage, record: &Path, tap: &mut Tap) {
         assert_eq!(worker["accepted"], truth["held"], "blocks in the index: {worker}");
         assert_eq!(worker["cleared"], truth["cleared"], "clears: {worker}");
         assert_eq!(worker["capacity_blocks"], 64, "{worker}");
-        let page = get(&format!("{}/metrics", system(number)));
-        let asked = metric(&page, "vllm:prefix_cache_queries_total");
-        let share = metric(&page, "vllm:prefix_cache_hits_total") / asked;
+        let [found, asked] = looked_up(number);
+        let [found_before, asked_before] = before[usize::from(number - 1)];
+        let (asked, found) = (asked - asked_before, found - found_before);
         let seen = worker["hit_rate"].as_f64().unwrap();
+        let share = found / asked;
         assert!(asked > 0.0 && (seen - share).abs() < 1e-6, "hits: {seen}, the engine {share}");
     }
     let text = Command::new(env!("CARGO_BIN_EXE_kvtop"))
@@ -299,9 +307,12 @@ fn blocks_hits_and_clears_are_those_of_the_engines() {
         record
     };
 
+    let counted = || (1..=WORKERS).map(looked_up).collect::<Vec<_>>();
+    let before = counted();
     let filled = recorded("filled.frames", &|| stage.ask());
-    compare(&stage, &filled, &mut tap);
+    compare(&stage, &filled, &mut tap, &before);
 
+    let before = counted();
     let flushed = recorded("flushed.frames", &|| {
         for worker in 1..=WORKERS {
             let url = format!("{}/engine/flush_cache", system(worker));
@@ -310,5 +321,5 @@ fn blocks_hits_and_clears_are_those_of_the_engines() {
         // vLLM says that it cleared its cache with the next step.
         stage.ask();
     });
-    compare(&stage, &flushed, &mut tap);
+    compare(&stage, &flushed, &mut tap, &before);
 }

@@ -24,6 +24,15 @@ impl Learner<'_> {
             self.known.fleet.loads.take(record.rank, gauge.value, at);
             return;
         }
+        match gauge.name {
+            GaugeName::PrefixHits => return record.tokens_found = Some(gauge.value),
+            // The second of the pair in each scrape.
+            GaugeName::PrefixQueries => {
+                let found = record.tokens_found.take();
+                return record.looked_up.take(at, [found, Some(gauge.value)]);
+            }
+            _ => {}
+        }
         let place = match gauge.name {
             GaugeName::TotalBlocks => &mut record.scraped.blocks,
             GaugeName::ConfiguredBlocks => &mut record.scraped.configured,

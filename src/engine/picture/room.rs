@@ -243,6 +243,30 @@ mod tests {
                     vllm:prefix_cache_queries_total{engine=\"0\"} 400\n\
                     vllm:prefix_cache_hits_total{engine=\"0\"} 100\n";
 
-        assert_eq!(figures(&row(text, &[])), (Some(573), None, Some(0.25)));
+        assert_eq!(figures(&row(text, &[])), (Some(573), None, None), "one scrape shows no change");
+    }
+
+    #[test]
+    fn the_hit_rate_of_vllm_is_that_of_the_last_minute() {
+        let mut engine = Engine::new(EngineOptions::default());
+        engine.known.fleet.workers.rank_mut(WorkerRank::new(7, 0)).unwrap();
+        let mut rate = |seconds, [found, asked]: [u32; 2]| {
+            let text = format!(
+                "vllm:prefix_cache_hits_total{{engine=\"0\",worker_id=\"7\"}} {found}\n\
+                 vllm:prefix_cache_queries_total{{engine=\"0\",worker_id=\"7\"}} {asked}\n"
+            );
+            let at = AT.after(std::time::Duration::from_secs(seconds));
+            let scrape = Origin::Metrics { pod: "worker".into(), url: "/metrics".into() };
+            engine.ingest(&[Frame::new(at, scrape, text)]);
+            let row = engine.snapshot(&ViewQuery::default(), at).workers.remove(0);
+            row.hit_rate.map(|rate| rate.value)
+        };
+
+        assert_eq!(rate(0, [900, 1_000]), None);
+        assert_eq!(rate(30, [910, 1_100]), Some(0.1), "90 % of all, 10 % of the last ones");
+        assert_eq!(rate(60, [910, 1_100]), Some(0.1));
+        assert_eq!(rate(120, [910, 1_100]), None, "nothing was looked up in the last minute");
+        assert_eq!(rate(150, [0, 0]), None, "the engine started anew");
+        assert_eq!(rate(155, [3, 4]), Some(0.75));
     }
 }

@@ -88,7 +88,7 @@ fn row(
         kv_lately: lately.or_else(|| used.as_ref().map(|used| used.value)),
         kv_utilization: used,
         capacity_blocks: capacity,
-        hit_rate: record.hit_rate.as_ref().map(sourced),
+        hit_rate: record.found_share(at).as_ref().map(sourced),
         routed: record.routed,
         routed_per_second: routed_per_second(known, index, at),
         mean_overlap: (overlap.known > 0).then(|| overlap.blocks / overlap.known as f64),
@@ -182,7 +182,7 @@ pub(in crate::engine) fn coverage(known: &Knowledge) -> Option<(u64, u64)> {
 }
 
 /// Returns what every rank that did not leave holds and uses.
-pub(in crate::engine) fn ranks_now(fleet: &Fleet, mirror: &Mirror) -> Vec<RankNow> {
+pub(in crate::engine) fn ranks_now(fleet: &Fleet, mirror: &Mirror, at: Timestamp) -> Vec<RankNow> {
     let now = |(index, record): (usize, &RankRecord)| {
         let worker = fleet.workers.worker(record.rank.worker);
         if worker.is_some_and(|worker| worker.gone) {
@@ -196,7 +196,7 @@ pub(in crate::engine) fn ranks_now(fleet: &Fleet, mirror: &Mirror) -> Vec<RankNo
             rank: record.rank,
             accepted: mirror.counts(record.rank).accepted[0],
             utilization: used.map(|sourced| sourced.value),
-            hit_rate: record.hit_rate.as_ref().map(|measured| measured.value),
+            hit_rate: record.found_share(at).map(|measured| measured.value),
         })
     };
     fleet.workers.ranks().iter().enumerate().filter_map(now).collect()

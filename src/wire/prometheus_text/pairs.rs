@@ -60,10 +60,14 @@ impl<'a> Pairs<'a> {
         for ((worker, dp_rank), pair) in self.cache {
             // An engine that was asked nothing has no rate.
             let [Some(hits), Some(queries)] = pair else { continue };
-            if queries > 0.0 {
-                let (name, value) = (GaugeName::PrefixHitRate, hits / queries);
+            let mut tell = |name, value| {
                 let gauge = Gauge { pod: Arc::clone(pod), worker, dp_rank, name, value };
                 facts.other.push(Fact::Gauge(gauge));
+            };
+            tell(GaugeName::PrefixHits, hits);
+            tell(GaugeName::PrefixQueries, queries);
+            if queries > 0.0 {
+                tell(GaugeName::PrefixHitRate, hits / queries);
             }
         }
         for ((worker, dp_rank), pair) in self.load {
