@@ -1,6 +1,8 @@
 //! Graphs: areas over time, sparklines, bars and heat, each in true colour, in few colours, without colour
 //! and in ASCII. Series are told apart by fill as well as by colour.
 
+use std::time::Duration;
+
 pub mod bar;
 pub mod gallery;
 pub mod heat;
@@ -9,6 +11,8 @@ pub mod timeline;
 
 /// Parts of a cell's height that can be filled.
 pub(crate) const EIGHTHS: usize = 8;
+/// The longest time that an axis covers: ten years.
+pub(crate) const LONGEST: Duration = Duration::from_secs(10 * 365 * 86_400);
 /// The shortest time that an axis covers, in points: a second stretched over the screen tells nothing.
 const SHORTEST: usize = 10;
 

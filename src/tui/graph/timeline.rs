@@ -105,7 +105,7 @@ impl Timeline {
         }
         let count = self.points();
         let shown = count.saturating_sub(self.first()).max(1);
-        let span = self.window.mul_f64(shown as f64 / count.max(1) as f64);
+        let span = self.window.min(super::LONGEST).mul_f64(shown as f64 / count.max(1) as f64);
         let start = self.end.before(span);
         Some(TimeAxis { left: area.x + AXIS, width: area.width - AXIS, start, end: self.end })
     }

@@ -66,7 +66,7 @@ impl Chart<'_> {
             series.iter().map(|(_, points)| sparkline::largest(points, 0.0)).fold(0.0, f64::max);
         let top = self.top.unwrap_or_else(|| scale(peak, 1.0));
         let shown = count.saturating_sub(first).max(1) as f64 / count.max(1) as f64;
-        self.axes(canvas, area, top, self.window.mul_f64(shown));
+        self.axes(canvas, area, top, self.window.min(graph::LONGEST).mul_f64(shown));
         if canvas.glyphs().braille {
             braille(canvas, plot, &series, top);
         } else {
