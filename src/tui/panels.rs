@@ -98,6 +98,8 @@ pub enum PanelId {
     Leaders,
     /// Blocks that several ranks hold, and where prefixes land.
     Copies,
+    /// How to ask what a change would bring.
+    Planner,
 }
 
 /// State of the UI that panels may know: the part that views share, and the part of each view.
@@ -289,5 +291,6 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, id: PanelId, context: &PanelCon
         PanelId::Drain => foresight::drain::draw(canvas, area, context),
         PanelId::Leaders => foresight::leaders::draw(canvas, area, context),
         PanelId::Copies => foresight::copies::draw(canvas, area, context),
+        PanelId::Planner => foresight::planner::draw(canvas, area, context),
     }
 }

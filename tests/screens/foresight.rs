@@ -32,9 +32,11 @@ fn what_is_missing_is_said_in_place_of_empty_panels() {
     let mut seat = Seat::of_recording("0.9.0-mm_pub32_eng16", SIZES[1]);
     seat.keys("7");
     let screen = seat.screen();
-    for said in
-        ["not enough data yet: 0 of 200", "no worker holds a block yet", "no stores in the last 5"]
-    {
+    for said in [
+        "not enough data yet: 0 of 200",
+        "store events arrive empty: what workers hold is unknown",
+        "no stores with blocks in the last 5",
+    ] {
         assert!(screen.contains(said), "{said}\n{screen}");
     }
 
@@ -82,4 +84,11 @@ fn the_selected_worker_has_its_own_curve_and_leads_to_its_row() {
     seat.keys("\n");
     let screen = seat.screen();
     assert!(screen.contains("[2 Workers]"), "{screen}");
+}
+
+#[test]
+fn where_there_is_room_the_command_of_the_planner_stands_below() {
+    let mut seat = Seat::of_scenario(Scenario::Churn, (200, 60));
+    seat.keys("7");
+    assert!(seat.screen().contains("kvtop plan --demo churn"), "{}", seat.screen());
 }

@@ -4,11 +4,12 @@ pub mod copies;
 pub mod curve;
 pub mod drain;
 pub mod leaders;
+pub mod planner;
 
 use ratatui::layout::Rect;
 
 use super::PanelContext;
-use crate::snapshot::Foresight;
+use crate::snapshot::{Foresight, Knowledge, Snapshot};
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::widgets::canvas::{Canvas, Part, part};
@@ -31,6 +32,21 @@ fn answers<'a>(
 fn explain(canvas: &mut Canvas<'_>, area: Rect, why: &str) {
     for (y, line) in text::wrap(why, area.width.into()).iter().enumerate() {
         canvas.put(area, 0, text::coordinate(y), line, Role::Muted);
+    }
+}
+
+/// Returns why no block is counted. Workers may hold blocks that no event told of.
+fn none_held(snapshot: &Snapshot) -> &'static str {
+    let counters = &snapshot.totals.counters;
+    let present = || snapshot.workers.iter().filter(|row| !row.gone);
+    if !snapshot.hears_events() {
+        "no KV events received: what workers hold is unknown"
+    } else if counters.empty_stores > 0 && counters.stored_blocks == 0 {
+        "store events arrive empty: what workers hold is unknown"
+    } else if present().any(|row| row.knowledge != Knowledge::Complete) {
+        "nothing stored since kvtop connected: earlier blocks are unknown"
+    } else {
+        "no worker holds a block yet"
     }
 }
 

@@ -28,6 +28,9 @@ pub const VIEW: View = View {
     copy,
 };
 
+/// Rows of the planner.
+const PLANNER: u16 = 6;
+
 /// State of the view between pictures.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
@@ -51,8 +54,8 @@ pub fn selected<'a>(snapshot: &'a Snapshot, state: &State) -> Option<&'a DrainRo
     answers.drain.get(state.row(answers))
 }
 
-/// Places the panels: the curve and what a drain loses above, prefixes and copies below. Rows below those are free for a
-/// further panel.
+/// Places the panels: the curve and what a drain loses above, prefixes and copies below, and in what is left the
+/// planner.
 fn arrange(layout: &mut Layout, mut rest: Rect, class: Class, _: &Needs) {
     match class {
         Class::Full | Class::Medium => {
@@ -64,6 +67,10 @@ fn arrange(layout: &mut Layout, mut rest: Rect, class: Class, _: &Needs) {
             layout.panels.push((PanelId::Drain, columns(above, left, above.width - left)));
             layout.panels.push((PanelId::Leaders, columns(below, 0, left)));
             layout.panels.push((PanelId::Copies, columns(below, left, below.width - left)));
+            if rest.height >= PLANNER {
+                let planner = take_top(&mut rest, PLANNER);
+                layout.panels.push((PanelId::Planner, planner));
+            }
         }
         Class::Compact => {
             let height = rest.height / 2;

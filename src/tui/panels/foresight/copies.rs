@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{answers, explain, limits, percent};
+use super::{answers, explain, limits, none_held, percent};
 use crate::snapshot::{Demand, Foresight, Stickiness};
 use crate::tui::graph::bar;
 use crate::tui::panels::{PanelContext, PanelId};
@@ -25,7 +25,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
     let copies = answers.duplicates.copies;
     let all: u64 = copies.iter().sum();
     if all == 0 {
-        explain(canvas, inner, "no worker holds a block yet");
+        explain(canvas, inner, none_held(context.snapshot));
         return;
     }
     let [name, count, share] = COLUMNS;

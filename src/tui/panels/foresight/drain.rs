@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{answers, explain, limits, percent};
+use super::{answers, explain, limits, none_held, percent};
 use crate::snapshot::{DrainRow, Foresight};
 use crate::tui::graph::bar;
 use crate::tui::panels::{PanelContext, PanelId};
@@ -34,7 +34,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
     let inner = context.frame(canvas, area, PanelId::Drain, "What a drain loses", notes);
     let Some(answers) = answers(canvas, inner, context) else { return };
     if answers.drain.iter().all(|row| row.held == 0) {
-        explain(canvas, inner, "no worker holds a block yet");
+        explain(canvas, inner, none_held(context.snapshot));
         return;
     }
     let at = context.look.foresight.row(answers);

@@ -6,7 +6,9 @@ use ratatui::layout::Rect;
 
 use super::{answers, explain, percent};
 use crate::domain::TreeNode;
-use crate::snapshot::{Foresight, PrefixShare};
+use crate::snapshot::{
+    Demand, {Foresight, PrefixShare},
+};
 use crate::tui::graph::spark;
 use crate::tui::panels::tree::short;
 use crate::tui::panels::{PanelContext, PanelId};
@@ -39,7 +41,8 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
     let inner = context.frame(canvas, area, PanelId::Leaders, title, notes);
     let Some(answers) = answers(canvas, inner, context) else { return };
     if answers.leaders.rows.is_empty() {
-        explain(canvas, inner, &format!("no {demand} in the last 5 minutes"));
+        let of = if answers.demand == Demand::Stores { " with blocks" } else { "" };
+        explain(canvas, inner, &format!("no {demand}{of} in the last 5 minutes"));
         return;
     }
     let width = usize::from(inner.width);
