@@ -3,6 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::PanelContext;
+use crate::snapshot::{Knowledge, Snapshot};
 use crate::tui::graph::spark;
 use crate::tui::judge::{self, State};
 use crate::tui::text;
@@ -111,7 +112,7 @@ fn tiles(context: &PanelContext<'_>, glyphs: &'static Glyphs) -> Vec<Tile> {
     let cut = |points: &[Option<f64>]| context.timeline.up_to_cursor(points);
     let snapshot = context.snapshot;
     let (felt, before) = (&snapshot.felt, snapshot.before.unwrap_or_default());
-    let index = snapshot.hears_events().then_some(snapshot.tree.accepted_blocks);
+    let (index, index_role) = index(snapshot, glyphs);
     let of_tokens = felt.cached.is_some();
     let (hits, hits_before) =
         if of_tokens { (felt.cached, before.cached) } else { (felt.found, before.found) };
@@ -140,8 +141,8 @@ fn tiles(context: &PanelContext<'_>, glyphs: &'static Glyphs) -> Vec<Tile> {
         Tile {
             name: "BLOCKS IN THE INDEX",
             short: "INDEX",
-            values: vec![index.map_or_else(|| glyphs.none.to_owned(), text::thousands)],
-            role: if index == Some(0) { Role::Warn } else { Role::Title },
+            values: vec![index],
+            role: index_role,
             points: cut(&series.tree_size.points),
             top: sparkline::largest(&series.tree_size.points, 1.0),
         },
@@ -157,6 +158,22 @@ fn tiles(context: &PanelContext<'_>, glyphs: &'static Glyphs) -> Vec<Tile> {
             top: 1.0,
         },
     ]
+}
+
+/// Returns the blocks in the index: a lower bound while blocks of a worker from before the attach are unknown.
+fn index(snapshot: &Snapshot, glyphs: &Glyphs) -> (String, Role) {
+    let blocks = snapshot.tree.accepted_blocks;
+    let mut present = snapshot.workers.iter().filter(|row| !row.gone).peekable();
+    if !snapshot.hears_events() || present.peek().is_none() {
+        return (glyphs.none.to_owned(), Role::Muted);
+    }
+    let count = text::thousands(blocks);
+    if present.any(|row| row.knowledge != Knowledge::Complete) {
+        let role = if blocks == 0 { Role::Unknown } else { Role::Title };
+        (format!("{}{count}", glyphs.least), role)
+    } else {
+        (count, if blocks == 0 { Role::Warn } else { Role::Title })
+    }
 }
 
 /// Returns the time to first token: half of the requests, and 95 % of them.
