@@ -64,14 +64,14 @@ fn read(payload: &[u8]) -> Result<Option<EngineBlocks>, Malformed> {
     let mut stored: Option<Stored> = None;
     for _ in 0..cursor.array()?.min(EVENTS) {
         let of_event = event(&mut cursor)?;
-        stored = stored.or(of_event);
+        stored = of_event.or(stored);
     }
     let dp_rank = if fields > 2 { cursor.optional_unsigned()?.unwrap_or(0) } else { 0 };
     Ok(stored.map(|stored| EngineBlocks {
         block_size: stored.size,
         dp_rank: u32::try_from(dp_rank).unwrap_or(0),
         address: None,
-        blocks: stored.first.into_iter().collect(),
+        blocks: stored.last.into_iter().collect(),
     }))
 }
 
@@ -79,34 +79,37 @@ fn read(payload: &[u8]) -> Result<Option<EngineBlocks>, Malformed> {
 struct Stored {
     /// Tokens in a block.
     size: u64,
-    /// The first block; none when the engine names its blocks by bytes, which routers never see.
-    first: Option<u64>,
+    /// The last block; none when the engine names its blocks by bytes, which routers never see.
+    last: Option<u64>,
 }
 
-/// Reads the first name in a list of blocks.
-fn first_block(cursor: &mut Cursor<'_>) -> Result<Option<u64>, Malformed> {
+/// Reads the last name in a list of blocks. Prompts often begin alike on several engines, and seldom end so.
+fn last_block(cursor: &mut Cursor<'_>) -> Result<Option<u64>, Malformed> {
     let mut ahead = *cursor;
-    let first = match ahead.array() {
-        Ok(0) | Err(_) => None,
-        Ok(_) => ahead.unsigned().ok(),
-    };
+    let mut last = None;
+    for _ in 0..ahead.array().unwrap_or(0) {
+        last = ahead.unsigned().ok();
+        if last.is_none() {
+            break;
+        }
+    }
     cursor.skip()?;
-    Ok(first)
+    Ok(last)
 }
 
 /// Reads one event; none when it stores nothing.
 fn event(cursor: &mut Cursor<'_>) -> Result<Option<Stored>, Malformed> {
     let is_map = cursor.peek().is_some_and(|byte| matches!(byte, 0x80..=0x8f | 0xde | 0xdf));
-    let (mut size, mut first) = (None, None);
+    let (mut size, mut last) = (None, None);
     if is_map {
         for _ in 0..cursor.map()? {
             match cursor.text()? {
                 b"block_size" => size = cursor.optional_unsigned()?,
-                b"block_hashes" => first = first_block(cursor)?,
+                b"block_hashes" => last = last_block(cursor)?,
                 _ => cursor.skip()?,
             }
         }
-        return Ok(size.map(|size| Stored { size, first }));
+        return Ok(size.map(|size| Stored { size, last }));
     }
     let fields = cursor.array()?;
     if fields == 0 {
@@ -116,12 +119,12 @@ fn event(cursor: &mut Cursor<'_>) -> Result<Option<Stored>, Malformed> {
     // Hashes, parent, tokens, and then the size.
     for field in 1..fields {
         match field {
-            1 if stores => first = first_block(cursor)?,
+            1 if stores => last = last_block(cursor)?,
             4 if stores => size = cursor.optional_unsigned()?,
             _ => cursor.skip()?,
         }
     }
-    Ok(size.map(|size| Stored { size, first }))
+    Ok(size.map(|size| Stored { size, last }))
 }
 
 /// Reads the frame that was kept.
@@ -164,14 +167,14 @@ mod tests {
 
     #[test]
     fn the_size_is_read_from_both_forms_and_tokens_are_not() {
-        let blocks = EngineBlocks { block_size: 16, dp_rank: 1, address: None, blocks: vec![1] };
+        let blocks = EngineBlocks { block_size: 16, dp_rank: 1, address: None, blocks: vec![2] };
         let kept = Some(blocks.clone());
         let array = b"\x96\xabBlockStored\x92\x01\x02\xc0\x93\x0b\x0c\x0d\x10\xc0";
         assert_eq!(EngineBlocks::new(&message(array)), kept);
-        let map = b"\x84\xa4type\xabBlockStored\xacblock_hashes\x91\x01\xa9token_ids\x92\x0b\x0c\xaablock_size\x10";
+        let map = b"\x84\xa4type\xabBlockStored\xacblock_hashes\x91\x02\xa9token_ids\x92\x0b\x0c\xaablock_size\x10";
         assert_eq!(EngineBlocks::new(&message(map)), kept);
         let parts = blocks.parts("p");
-        assert_eq!(parts[2], r#"{"block_size":16,"dp_rank":1,"blocks":[1]}"#);
+        assert_eq!(parts[2], r#"{"block_size":16,"dp_rank":1,"blocks":[2]}"#);
         let bytes = b"\x96\xabBlockStored\x91\xc4\x02ab\xc0\x93\x0b\x0c\x0d\x10\xc0";
         assert_eq!(
             EngineBlocks::new(&message(bytes)).unwrap().blocks,

@@ -1,9 +1,10 @@
-"""ask.py URL MODEL: a few chats of several turns that begin alike, one request at a time."""
+"""ask.py URL MODEL: a few chats of several turns that begin alike, four at a time, so that all workers get some."""
 
 import json
 import random
 import sys
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 
 url, model = sys.argv[1:3]
 WORDS = "block cache chat engine first hold index last model node page prompt rank root store tree turn worker".split()
@@ -22,8 +23,12 @@ def answer(messages):
         return json.load(reply)["choices"][0]["message"]["content"] or "nothing"
 
 
-for chat in range(8):
+def converse(chat):
     messages = [{"role": "system", "content": text(chat % 2, 60)}]
     for turn in range(3):
         messages.append({"role": "user", "content": text(100 + chat * 10 + turn, 30)})
         messages.append({"role": "assistant", "content": answer(messages)})
+
+
+with ThreadPoolExecutor(4) as pool:
+    list(pool.map(converse, range(8)))

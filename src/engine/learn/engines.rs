@@ -74,13 +74,20 @@ impl Learner<'_> {
 }
 
 impl Knowledge {
-    /// Returns the worker that publishes the engine's blocks; or else the only one at the engine's host.
+    /// Returns the worker that publishes most of the engine's blocks; or else the only one at the engine's host.
+    /// Prompts that begin alike are cached by several workers, so that some blocks are those of others as well.
     pub(in crate::engine) fn engine_worker(&self, seen: &EngineSocketSeen) -> Option<WorkerId> {
-        let holds = |rank| seen.blocks.iter().any(|block| self.index.mirror.knows(rank, *block));
         let present = |worker| self.fleet.workers.worker(worker).is_none_or(|known| !known.gone);
-        let ranks = self.index.mirror.ranks().map(|(rank, _)| rank);
-        let holders = ranks.filter(|rank| present(rank.worker) && holds(*rank));
-        only(holders.map(|rank| rank.worker)).or_else(|| self.worker_on(host(&seen.address)?))
+        let mut held: BTreeMap<WorkerId, usize> = BTreeMap::new();
+        for (rank, _) in self.index.mirror.ranks().filter(|(rank, _)| present(rank.worker)) {
+            let known = |block: &&_| self.index.mirror.knows(rank, **block);
+            let blocks = seen.blocks.iter().filter(known).count();
+            let most = held.entry(rank.worker).or_default();
+            *most = blocks.max(*most);
+        }
+        let most = held.values().copied().max().filter(|most| *most > 0);
+        let holders = held.iter().filter(|(_, blocks)| Some(**blocks) == most);
+        only(holders.map(|(worker, _)| *worker)).or_else(|| self.worker_on(host(&seen.address)?))
     }
 
     /// Returns the only worker at `host`, by its pod's address or by where it publishes.

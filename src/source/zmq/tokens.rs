@@ -12,8 +12,14 @@ use crate::wire::engine_events::EngineBlocks;
 /// The same is said again this often, so that it does not look old.
 const AGAIN: Duration = Duration::from_secs(30);
 
-/// The number of reports of blocks for an engine named by address: they identify its worker.
+/// How often blocks of an engine named by address are reported: they identify its worker.
 const BLOCKS_AGAIN: Duration = Duration::from_secs(2);
+
+/// The first reports of blocks come sooner: a short burst of requests may be all that is ever seen.
+const FIRST_AGAIN: Duration = Duration::from_millis(200);
+
+/// The number of those first reports.
+const FIRST: u32 = 20;
 
 /// Parts of a message of Dynamo's own publisher.
 const PUBLISHER_PARTS: usize = 4;
@@ -27,8 +33,20 @@ pub(super) struct Stripper {
     pod: Arc<str>,
     /// The address that the user named.
     address: Option<Arc<str>>,
-    /// By rank: the tokens in a block, when they were told, and a block that was stored then.
-    told: HashMap<u32, (u64, Instant, Option<u64>)>,
+    /// The last report of each rank.
+    told: HashMap<u32, Told>,
+}
+
+/// A report of a rank.
+#[derive(Clone, Copy)]
+struct Told {
+    /// The tokens in a block.
+    size: u64,
+    at: Instant,
+    /// A block that was stored then.
+    block: Option<u64>,
+    /// How many reports there were.
+    times: u32,
 }
 
 /// True for a message of the publisher of a worker, which relays its engine's events to routers.
@@ -52,19 +70,26 @@ impl Stripper {
         let [_, _, payload] = parts else { return None };
         let mut blocks = EngineBlocks::new(payload)?;
         let now = Instant::now();
-        let first = blocks.blocks.first().copied();
-        let again = if self.address.is_some() && first.is_some() { BLOCKS_AGAIN } else { AGAIN };
+        let block = blocks.blocks.first().copied();
         let known = self.told.get(&blocks.dp_rank).copied();
-        if known.is_some_and(|(size, at, _)| size == blocks.block_size && now < at + again) {
+        let times = known.map_or(0, |told| told.times);
+        let again = match (self.address.is_some() && block.is_some(), times < FIRST) {
+            (true, true) => FIRST_AGAIN,
+            (true, false) => BLOCKS_AGAIN,
+            (false, _) => AGAIN,
+        };
+        if known.is_some_and(|told| told.size == blocks.block_size && now < told.at + again) {
             return None;
         }
         if self.told.len() < RANKS || known.is_some() {
-            self.told.insert(blocks.dp_rank, (blocks.block_size, now, first));
+            let size = blocks.block_size;
+            let told = Told { size, at: now, block, times: times.saturating_add(1) };
+            self.told.insert(blocks.dp_rank, told);
         }
         blocks.address.clone_from(&self.address);
         if self.address.is_none() {
             blocks.blocks.clear();
-        } else if let Some((_, _, Some(before))) = known {
+        } else if let Some(before) = known.and_then(|told| told.block) {
             // The worker may not have passed on the newest block yet.
             blocks.blocks.push(before);
         }
