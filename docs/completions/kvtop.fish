@@ -167,7 +167,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand report" -l no-port-forward -
 complete -c kvtop -n "__fish_kvtop_using_subcommand report" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, `SGLang`), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
 complete -c kvtop -n "__fish_kvtop_using_subcommand report" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
 complete -c kvtop -n "__fish_kvtop_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kvtop -n "__fish_kvtop_using_subcommand diff" -s o -l output -d 'Output format' -r -f -a "text\t'What differs, as aligned text'
+complete -c kvtop -n "__fish_kvtop_using_subcommand diff" -s o -l output -d 'Output format' -r -f -a "text\t'Differences, as aligned text'
 md\t'The same as Markdown'
 json\t'JSON as described in docs/reference/json.md'
 yaml\t'The same as YAML'

@@ -114,7 +114,7 @@ pub struct DiffArgs {
 /// Output formats of `kvtop diff`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DiffFormat {
-    /// What differs, as aligned text
+    /// Differences, as aligned text
     Text,
     /// The same as Markdown
     Md,
@@ -123,7 +123,7 @@ pub enum DiffFormat {
 }
 
 const DIFF: &[(&str, &str, DiffFormat)] = &[
-    ("text", "What differs, as aligned text", DiffFormat::Text),
+    ("text", "Differences, as aligned text", DiffFormat::Text),
     ("md", "The same as Markdown", DiffFormat::Md),
 ];
 

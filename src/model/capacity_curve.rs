@@ -146,7 +146,7 @@ impl Avoided {
         self.cached()?;
         self.share(index)?;
         let Prompts { blocks, cached, .. } = self.best_prompts();
-        // What was not cached had to be stored: where less was, prompts or stores are missing.
+        // Every block that was not cached is stored: with fewer stores, prompts or stores are missing.
         let is_whole = self.stored * 2.0 >= blocks - cached;
         is_whole.then(|| ((cached + self.avoided[index]) / blocks).clamp(0.0, 1.0))
     }

@@ -44,7 +44,7 @@ impl Side {
     /// Returns a moment of a recording.
     pub fn recorded(name: String, snapshot: &Snapshot) -> Self {
         let json = super::json::snapshot(snapshot);
-        // What this process wrote, it reads.
+        // The JSON was written by this process, so it can be read.
         let state = State::parse(json.as_bytes()).unwrap_or_default();
         Self { name, kind: Kind::Recording, state }
     }

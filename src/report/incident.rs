@@ -52,7 +52,7 @@ pub struct Incident {
 #[derive(Clone, Copy, Debug)]
 struct Moment {
     at: Timestamp,
-    /// None where only figures are known of the moment; so for workers.
+    /// None for a moment of which only the figures are known, and so for workers.
     standing: Option<Standing>,
     workers: Option<usize>,
     requests: Option<f64>,

@@ -38,7 +38,7 @@ const INSTRUCTIONS: &str = "kvtop inspects KV-cache-aware routing in NVIDIA Dyna
 /// The longest wait for the sources to end.
 const END_WITHIN: Duration = Duration::from_secs(2);
 
-/// What the tools answer from.
+/// The data that the tools read.
 struct Server {
     /// None without a deployment.
     desk: Option<Desk>,

@@ -126,7 +126,7 @@ pub enum View {
     Events,
     /// Findings with evidence and fix.
     Findings,
-    /// What would help: larger caches, drains, copies.
+    /// The effect of larger caches and of drains, and blocks that are held twice.
     Foresight,
 }
 

@@ -280,7 +280,7 @@ impl Call {
 
     /// Answers from a picture.
     pub(super) fn of_snapshot(&self, snapshot: &Snapshot) -> Answer {
-        // What this process wrote, it reads.
+        // The JSON was written by this process, so it can be read.
         let value = |json: &str| serde_json::from_str(json).unwrap_or(Value::Null);
         Answer::Json(match self.kind {
             Kind::Check => value(&report::check::json(snapshot)),

@@ -260,7 +260,7 @@ pub fn view_at(
     column: u16,
 ) -> Option<View> {
     let counts = counts(snapshot, Glyphs::UNICODE);
-    // What stands to the right is about as long as this; beside short names it is brief.
+    // About the length of the text on the right, which is shorter beside short tabs.
     let window = text::width(&text::span(window));
     let [long, brief] = if held { [window + 22, 14] } else { [window + 9, window + 9] };
     let names: [(Named, usize); 3] = [(View::name, long), (View::short, brief), (|_| "", 0)];
