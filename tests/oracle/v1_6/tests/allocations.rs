@@ -93,14 +93,13 @@ fn allocations(family: Family, subject: &str) -> f64 {
     last
 }
 
-/// Allocations for each event that may not be exceeded, as measured with some room. The goal is 0.1 for both
-/// (docs/PERFORMANCE.md): JSON takes 0.17, MessagePack 3.16.
-const JSON: f64 = 0.25;
-const MESSAGE_PACK: f64 = 3.5;
+/// Allocations for each event that may not be exceeded: the goal of docs/PERFORMANCE.md.
+const GOAL: f64 = 0.1;
 
 #[test]
-fn an_event_takes_no_more_allocations_than_were_measured() {
+fn an_event_takes_less_than_a_tenth_of_an_allocation() {
     let packed = allocations(Family::V1_6, SUBJECT);
     let json = allocations(Family::V0_9, JETSTREAM);
-    assert!(packed <= MESSAGE_PACK && json <= JSON, "{packed} with MessagePack, {json} with JSON");
+    println!("allocations an event: JSON {json:.2}, MessagePack {packed:.2}");
+    assert!(packed <= GOAL && json <= GOAL, "{packed} with MessagePack, {json} with JSON");
 }
