@@ -8,16 +8,16 @@
 //! Blocks are sampled by their hash, and counts and distances scaled by the rate (SHARDS, Waldspurger et al. 2015),
 //! so that memory stays bounded however large the caches are.
 
+mod evicted;
 mod histogram;
 
-use std::collections::VecDeque;
-
+use evicted::Evicted;
 use histogram::Histogram;
 
 use crate::domain::{Block, FastMap, SequenceHash, Timestamp};
 
 /// Most evicted blocks that are remembered, over all ranks.
-const EVICTED_LIMIT: usize = 131_072;
+const EVICTED_LIMIT: usize = 32_768;
 
 /// Most and fewest evicted blocks that are remembered of one rank.
 const RANK_LIMITS: (usize, usize) = (2_048, 64);
@@ -43,12 +43,8 @@ pub struct CapacityCurve {
 /// The stores of one rank, by the capacity that would have avoided them.
 #[derive(Debug)]
 struct RankCurve {
-    /// The number of its eviction, by sampled block that is evicted and not stored again.
-    evicted: FastMap<SequenceHash, u64>,
-    /// The same blocks, earliest eviction first.
-    order: VecDeque<(u64, SequenceHash)>,
-    /// The number of the next eviction.
-    next: u64,
+    /// Sampled blocks that were evicted and not stored again.
+    evicted: Evicted,
     shift: u32,
     /// Most blocks that it held when it evicted one.
     full_at: u64,
@@ -208,7 +204,6 @@ impl CapacityCurve {
     pub fn cleared(&mut self, rank: u32) {
         if let Some(curve) = self.ranks.get_mut(&rank) {
             curve.evicted.clear();
-            curve.order.clear();
         }
     }
 
@@ -249,7 +244,7 @@ impl CapacityCurve {
     /// Returns how many evictions are remembered.
     #[must_use]
     pub fn remembered(&self) -> usize {
-        self.ranks.values().map(|curve| curve.order.len()).sum()
+        self.ranks.values().map(|curve| curve.evicted.len()).sum()
     }
 
     fn limit(&self) -> usize {
@@ -261,9 +256,7 @@ impl CapacityCurve {
 impl Default for RankCurve {
     fn default() -> Self {
         Self {
-            evicted: FastMap::default(),
-            order: VecDeque::new(),
-            next: 0,
+            evicted: Evicted::default(),
             shift: FIRST_SHIFT,
             full_at: 0,
             present: Histogram::default(),
@@ -276,42 +269,23 @@ impl Default for RankCurve {
 
 impl RankCurve {
     fn evict(&mut self, hash: SequenceHash, limit: usize) {
-        self.next += 1;
-        if let Some(earlier) = self.evicted.insert(hash, self.next) {
-            self.take(earlier);
-        }
-        self.order.push_back((self.next, hash));
-        while self.order.len() > limit {
-            let reaches = (self.order.len() as u64) << self.shift;
+        self.evicted.push(hash);
+        while self.evicted.len() > limit {
+            let reaches = (self.evicted.len() as u64) << self.shift;
             let enough = reaches > self.full_at.saturating_mul(DEEPEST - 1);
             if enough || self.shift >= LAST_SHIFT {
-                if let Some((_, oldest)) = self.order.pop_front() {
-                    self.evicted.remove(&oldest);
-                }
+                self.evicted.pop();
             } else {
                 self.shift += 1;
                 let shift = self.shift;
-                self.order.retain(|(_, hash)| is_sampled(*hash, shift));
-                self.evicted.retain(|hash, _| is_sampled(*hash, shift));
+                self.evicted.retain(|hash| is_sampled(hash, shift));
             }
         }
     }
 
     fn store(&mut self, hash: SequenceHash) {
-        let distance = self
-            .evicted
-            .remove(&hash)
-            .and_then(|number| self.take(number))
-            .map(|later| later << self.shift);
+        let distance = self.evicted.take(hash).map(|since| since << self.shift);
         self.present.count(distance, 1 << self.shift);
-    }
-
-    /// Takes the eviction numbered `number` out, and returns how many are at least as late.
-    fn take(&mut self, number: u64) -> Option<u64> {
-        let position = self.order.binary_search_by_key(&number, |(number, _)| *number).ok()?;
-        let later = (self.order.len() - position) as u64;
-        self.order.remove(position);
-        Some(later)
     }
 
     /// Begins another period when the present one is over.
