@@ -9,6 +9,7 @@ mod explorer;
 mod foreign;
 mod foresight;
 mod frame_ring;
+mod gathered;
 mod incarnations;
 mod intake;
 mod journal;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::gathered::{Counts, Gathered};
 use super::journal::{Journal, KvClass, KvEntry};
 use super::known::{Index, Routing};
 use super::{Fleet, Knowledge, Learner, MIRROR_BUDGET};
@@ -56,8 +57,11 @@ impl Learner<'_> {
             while let Some((_, frame)) = frames.next_if(|(from, _)| *from <= at) {
                 self.frame = self.burst.get(frame);
             }
-            count(self.known, self.frame, *rank, event, outcome, &batch);
+            let gathered = &mut self.pending.gathered;
+            count(self.known, gathered, self.frame, *rank, event, outcome, &batch);
         }
+        let Knowledge { times, fleet, record, .. } = &mut *self.known;
+        self.pending.gathered.settle(Counts { times, fleet, meters: &mut record.meters });
         self.pending.burst.clear();
         self.frame = present;
         self.pending.outcomes = outcomes;
@@ -169,6 +173,7 @@ impl Learner<'_> {
 /// Counts an event of the rank at `index`, follows what it tells of prefixes, and writes it into the journal.
 fn count(
     known: &mut Knowledge,
+    gathered: &mut Gathered,
     frame: Option<&Frame>,
     index: usize,
     event: &KvEvent,
@@ -177,15 +182,13 @@ fn count(
 ) {
     let Knowledge { times, fleet, routing, index: Index { explorer, mirror, .. }, record, .. } =
         known;
-    let workers = &mut fleet.workers;
-    let Some(rank) = workers.ranks_mut().get_mut(index) else { return };
+    let Some(rank) = fleet.workers.ranks_mut().get_mut(index) else { return };
     let followed = follow_prefixes(routing, mirror, rank.idle_until, index, event, batch);
     explorer.note(event, batch);
     rank.first_event.get_or_insert(event.at);
     rank.note_begun(event.at);
     rank.last_event = rank.last_event.max(Some(event.at));
     let mut counted = Counters::default();
-    let mut rates = [0_u32; 6];
     match &event.kind {
         KvKind::Stored { blocks, .. } => {
             let refused = outcome.refused();
@@ -195,16 +198,10 @@ fn count(
             counted.duplicate_blocks = u64::from(outcome.duplicates);
             counted.refused_stores = u64::from(refused);
             counted.refused_blocks = u64::from(outcome.refused_blocks);
-            rates[0] = 1;
-            rates[2] = u32::from(refused);
-            rates[4] = u32::try_from(blocks.len()).unwrap_or(u32::MAX);
-            rates[5] = outcome.refused_blocks;
         }
         KvKind::Removed { hashes } => {
             counted.removed_blocks = hashes.len() as u64;
             counted.unknown_removals = u64::from(outcome.unknown_removals);
-            rates[1] = u32::try_from(hashes.len()).unwrap_or(u32::MAX);
-            rates[3] = outcome.unknown_removals;
         }
         KvKind::Cleared { scope } => {
             counted.cleared = 1;
@@ -214,45 +211,47 @@ fn count(
             }
         }
     }
-    rank.counters.add(&counted);
-    if times.is_live(event.at) {
-        rank.live.add(&counted);
-    }
     times.active = times.active.max(event.at);
-    if let Some(tally) = rank.counts(times.slots.slot(event.at), event.at) {
-        tally.counters.add(&counted);
-        followed.add_to(tally);
-    }
+    let mut counts = Counts { times, fleet, meters: &mut record.meters };
+    gathered.add(index, event.at, &counted, followed, &mut counts);
     if event.kind == (KvKind::Cleared { scope: ClearScope::Worker }) {
-        workers.complete(event.rank.worker);
+        fleet.workers.complete(event.rank.worker);
         for (index, _) in (0_u32..)
-            .zip(workers.ranks())
+            .zip(fleet.workers.ranks())
             .filter(|(_, record)| record.rank.worker == event.rank.worker)
         {
             routing.prefixes.curve.cleared(index);
         }
     }
-    record.meters.count_kv(index, event.at, rates);
     let plane = known.streams.deployment.plane;
     describe(fleet, &mut record.journal, plane, frame, index, event, outcome, batch);
 }
 
 /// The prefixes of an event.
 #[derive(Clone, Copy, Debug, Default)]
-struct Followed {
+pub(super) struct Followed {
     sampled: u64,
     returned: u64,
-    root: bool,
-    landing: Landing,
+    roots: u64,
+    forks: u64,
+    landings: u64,
 }
 
 impl Followed {
-    fn add_to(self, tally: &mut Tally) {
+    pub(super) fn add(&mut self, other: Self) {
+        self.sampled += other.sampled;
+        self.returned += other.returned;
+        self.roots += other.roots;
+        self.forks += other.forks;
+        self.landings += other.landings;
+    }
+
+    pub(super) fn add_to(self, tally: &mut Tally) {
         tally.sampled += self.sampled;
         tally.returned += self.returned;
-        tally.roots += u64::from(self.root);
-        tally.forks += u64::from(self.landing.fork);
-        tally.landings += u64::from(self.landing.landed);
+        tally.roots += self.roots;
+        tally.forks += self.forks;
+        tally.landings += self.landings;
     }
 }
 
@@ -284,7 +283,13 @@ fn follow_prefixes(
                 let told = router.overlaps.best().known > 0;
                 prefixes.reuse.stored(rank, *parent, blocks, told)
             };
-            Followed { sampled, returned, root: parent.is_none() && !blocks.is_empty(), landing }
+            Followed {
+                sampled,
+                returned,
+                roots: u64::from(parent.is_none() && !blocks.is_empty()),
+                forks: u64::from(landing.fork),
+                landings: u64::from(landing.landed),
+            }
         }
         KvKind::Removed { hashes } => {
             let hashes = batch.removed_of(hashes);

@@ -13,6 +13,7 @@ use std::time::Duration;
 pub(super) use engines::UnlinkedEngines;
 
 use super::Knowledge;
+use super::gathered::Gathered;
 use super::journal::Head;
 use super::known::Index;
 use super::lanes::Lanes;
@@ -68,6 +69,7 @@ pub(super) struct Pending {
     pub(super) ranks: Vec<usize>,
     pub(super) lanes: Lanes,
     pub(super) outcomes: Vec<Outcome>,
+    pub(super) gathered: Gathered,
 }
 
 impl Learner<'_> {

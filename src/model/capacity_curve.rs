@@ -25,8 +25,9 @@ const RANK_LIMITS: (usize, usize) = (2_048, 64);
 /// Evictions are followed until a cache of this many times the capacity would not hold the block either.
 const DEEPEST: u64 = 5;
 
-/// At first each block counts. A rank whose evictions do not fit is sampled, one block in `1 << shift`.
-const FIRST_SHIFT: u32 = 0;
+/// How many times more blocks than needed a rank is sampled for at first, as a shift: few evictions should say
+/// something soon. When they do not fit, one block in `1 << shift` is sampled, and ever fewer.
+const FINER_AT_FIRST: u32 = 3;
 
 /// The least rate: one block in 65,536.
 const LAST_SHIFT: u32 = 16;
@@ -171,7 +172,11 @@ impl CapacityCurve {
     pub fn removed(&mut self, rank: u32, hashes: &[SequenceHash], held: u64) {
         let limit = self.limit();
         let curve = self.ranks.entry(rank).or_default();
+        let is_first = curve.full_at == 0;
         curve.full_at = curve.full_at.max(held.saturating_add(hashes.len() as u64));
+        if is_first {
+            curve.shift = first_shift(curve.full_at, limit);
+        }
         for hash in hashes {
             if is_sampled(*hash, curve.shift) {
                 curve.evict(*hash, limit);
@@ -257,7 +262,7 @@ impl Default for RankCurve {
     fn default() -> Self {
         Self {
             evicted: Evicted::default(),
-            shift: FIRST_SHIFT,
+            shift: 0,
             full_at: 0,
             present: Histogram::default(),
             before: Histogram::default(),
@@ -300,6 +305,12 @@ impl RankCurve {
         self.prompts[1] = if is_next { ended } else { Default::default() };
         self.since = second;
     }
+}
+
+/// Returns the shift to begin with where `limit` blocks are remembered of a rank that holds `held`.
+fn first_shift(held: u64, limit: usize) -> u32 {
+    let needed = held.saturating_mul(DEEPEST - 1) / limit.max(1) as u64;
+    needed.checked_ilog2().unwrap_or(0).saturating_sub(FINER_AT_FIRST).min(LAST_SHIFT)
 }
 
 /// Returns true for one hash in `1 << shift`. Hashes sampled at a lower rate are sampled at each higher one.
