@@ -42,7 +42,7 @@ pub struct CapacityCurve {
 }
 
 /// The stores of one rank, by the capacity that would have avoided them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct RankCurve {
     /// Sampled blocks that were evicted and not stored again.
     evicted: Evicted,
@@ -255,20 +255,6 @@ impl CapacityCurve {
     fn limit(&self) -> usize {
         let (most, fewest) = RANK_LIMITS;
         (EVICTED_LIMIT / self.ranks.len().max(1)).clamp(fewest, most)
-    }
-}
-
-impl Default for RankCurve {
-    fn default() -> Self {
-        Self {
-            evicted: Evicted::default(),
-            shift: 0,
-            full_at: 0,
-            present: Histogram::default(),
-            before: Histogram::default(),
-            prompts: Default::default(),
-            since: 0,
-        }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::snapshot::{Answer, Feed, SeriesSet, Snapshot};
 pub const PICTURES: usize = 300;
 
 /// Most bytes that they take together, as far as they can be counted: rows and texts.
-pub const BYTES: usize = 32 << 20;
+pub const BYTES: usize = 12 << 20;
 
 /// Longest time that a picture is kept.
 pub const LONGEST: Duration = Duration::from_secs(12 * 3_600);

@@ -58,7 +58,7 @@ impl Evicted {
         while let Some(hash) = self.order.pop_front() {
             let place = self.first;
             self.first += 1;
-            if self.first % WORD == 0 {
+            if self.first.is_multiple_of(WORD) {
                 self.present.pop_front();
             } else {
                 self.present[0] &= !(1 << (place % WORD));
@@ -136,7 +136,7 @@ mod tests {
                     }
                     evicted.pop();
                 }
-                _ if random >> 40 & 255 == 0 => {
+                _ if (random >> 40).is_multiple_of(256) => {
                     plain.0.retain(|hash| hash.0 % 3 != 0);
                     evicted.retain(|hash| hash.0 % 3 != 0);
                 }
