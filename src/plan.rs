@@ -26,3 +26,5 @@ pub const SEEDS: (u64, u64) = (1, 32);
 pub const RANKS: usize = 64;
 /// Most conversations that are simulated.
 pub const USERS: usize = 4_096;
+/// Decisions that a picture should hold, from which lengths of prompts are fitted.
+pub const DECISIONS: usize = 1_000;

@@ -18,6 +18,7 @@ pub mod overlay;
 pub mod pacer;
 pub mod palette;
 pub mod panels;
+pub mod planning;
 pub mod scope;
 pub mod shell;
 pub mod text;

@@ -100,6 +100,84 @@ fn the_past_is_shown_beside_a_timeline_that_goes_on() {
     assert_eq!(pty.exit_code(), 0);
 }
 
+/// Opens the planner, and waits until there is enough to plan from.
+fn plan(pty: &Pty) {
+    // The moment of the last refusal.
+    let refused = |screen: &str| {
+        let moment = screen.split("Asked at ").nth(1)?;
+        Some(moment.chars().take(8).collect::<String>())
+    };
+    pty.send("7");
+    pty.wait_for("the view with its key", |screen| screen.contains("P plan"));
+    let mut before = None;
+    for _ in 0..200 {
+        pty.send("P");
+        // One more key before the reply would stop what this one starts.
+        pty.wait_for("a reply", |screen| {
+            screen.contains(" stops") || refused(screen).is_some_and(|now| Some(now) != before)
+        });
+        before = pty.screen(|screen| refused(&screen.contents()));
+        if before.is_none() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1_500));
+    }
+    panic!("no plan:\n{}", pty.screen(vt100::Screen::contents));
+}
+
+#[test]
+fn a_plan_runs_beside_the_screen_until_a_key_stops_it() {
+    let mut pty = demo();
+    plan(&pty);
+    pty.send("1");
+    pty.wait_for("the overview, which goes on", |screen| {
+        screen.contains("[1 Overview]") && screen.contains("live")
+    });
+    pty.send("7");
+    pty.wait_for("the plan, which runs", |screen| screen.contains(" stops"));
+
+    pty.send("P");
+
+    pty.wait_for("the end of the plan", |screen| {
+        screen.contains("Stopped. The figures were those at ")
+    });
+    pty.send("\u{1b}");
+    pty.wait_for("the other panels", |screen| screen.contains("Top prefixes"));
+    pty.send("q");
+    assert_eq!(pty.exit_code(), 0);
+}
+
+#[test]
+fn quitting_does_not_wait_for_a_plan() {
+    let mut pty = demo();
+    plan(&pty);
+    pty.send("q");
+    assert_eq!(pty.exit_code(), 0);
+}
+
+#[test]
+fn a_plan_ends_with_ranges_beside_what_was_observed() {
+    let arguments = ["demo", "healthy"];
+    let pty =
+        Pty::spawn(env!("CARGO_BIN_EXE_kvtop"), &arguments, &[("KVTOP_TEST_PLAN", "1")], SIZE);
+    pty.wait_for("the overview", |screen| screen.contains("? help"));
+    plan(&pty);
+    pty.wait_for("the first answer", |screen| screen.contains("now  "));
+    for _ in 0..5 {
+        // A loaded machine takes its time for all of them.
+        let done = pty.screen(|screen| screen.contents().contains("Plan for the deployment at"));
+        if done {
+            break;
+        }
+        std::thread::sleep(Duration::from_secs(10));
+    }
+    pty.wait_for("the result", |screen| screen.contains("Plan for the deployment at "));
+    pty.wait_for("the rows", |screen| {
+        let row = |words: &str| screen.lines().any(|line| line.contains(words));
+        row("observed  ") && row("3 workers (+1)") && row("round-robin routing") && row("drain ")
+    });
+}
+
 #[test]
 fn a_storm_of_sizes_ends_in_a_whole_screen() {
     let mut pty = demo();

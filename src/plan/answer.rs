@@ -8,6 +8,11 @@ use super::inputs::Input;
 use super::measure::{Job, Length, Outcome, Result};
 use crate::simulator::SimConfig;
 
+/// Deviations from what was observed that are pointed out.
+const FAR: f64 = 0.25;
+/// The same for percentiles by buckets, whose bounds are about a factor of two apart.
+const FAR_BY_BUCKETS: f64 = 1.2;
+
 /// Questions about a fitted deployment, ready to be simulated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Study {
@@ -130,6 +135,29 @@ pub struct Row {
     pub full: Cell,
 }
 
+impl Row {
+    /// Returns the change in words.
+    pub fn summary(&self) -> String {
+        match self.change {
+            Change::Now => "now".to_owned(),
+            Change::SameSizes(size) => format!("block sizes all {size}"),
+            Change::Workers(by) => {
+                let plural = if self.workers == 1 { "" } else { "s" };
+                format!("{} worker{plural} ({by:+})", self.workers)
+            }
+            Change::Cache(by) => format!("KV cache x{by}"),
+            Change::Weight(weight) => format!("overlap weight {weight}"),
+            Change::Temperature(temperature) => format!("temperature {temperature}"),
+            Change::Mode(mode) => format!("{} routing", mode.name()),
+            Change::BlockSize(size) => format!("block size {size}"),
+            Change::Drain(_) => match &self.drained {
+                Some(name) => format!("drain {name}"),
+                None => "drain a worker".to_owned(),
+            },
+        }
+    }
+}
+
 /// An observed figure beside the simulated one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Check {
@@ -152,6 +180,14 @@ impl Check {
     pub fn deviation(&self) -> f64 {
         if self.observed > 0.0 { self.simulated.mean / self.observed - 1.0 } else { 0.0 }
     }
+
+    /// Returns true where the simulation deviates so much that the figure should not be relied on.
+    pub fn is_far_off(&self) -> bool {
+        let bound = if self.coarse { FAR_BY_BUCKETS } else { FAR };
+        // Half as long is as far off as twice as long.
+        let ratio = (1.0 + self.deviation()).max(1e-9);
+        ratio.max(1.0 / ratio) - 1.0 > bound
+    }
 }
 
 /// The answers of a study.
@@ -159,6 +195,8 @@ impl Check {
 pub struct Plan {
     /// The inputs with their basis.
     pub inputs: Vec<Input>,
+    /// The observed figures of the present.
+    pub observed: Targets,
     /// The observed figures beside those of the simulated present.
     pub checks: Vec<Check>,
     /// The rows, the present first.
@@ -174,11 +212,15 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Returns the answers of `study`, given the results of its jobs in any order.
+    /// Returns the answers of `study`, given the results of its jobs in any order. While some are missing, its rows end
+    /// before the first change that lacks one.
     pub fn new(study: &Study, results: &[Result]) -> Self {
         let mut rows: Vec<Row> = Vec::new();
         for change in &study.changes {
             let mut own: Vec<&Result> = results.iter().filter(|it| it.change == *change).collect();
+            if own.len() < study.seeds.len() {
+                break;
+            }
             own.sort_by_key(|result| result.seed);
             rows.extend(row(study, *change, &own, rows.first()));
         }
@@ -186,6 +228,7 @@ impl Plan {
         let outcomes: Vec<Outcome> = now.iter().map(|result| result.outcome).collect();
         Self {
             inputs: study.fitted.inputs.clone(),
+            observed: study.fitted.targets,
             checks: checks(&study.fitted.targets, &outcomes),
             rows,
             users: study.fitted.config.service.concurrency,

@@ -17,28 +17,31 @@ const FACTOR: (f64, f64) = (0.2, 5.0);
 /// A difference of cached shares that counts as none.
 const NEAR: f64 = 0.01;
 
-/// Fits reuse and service times, with simulations of `length` each.
-pub fn calibrate(fitted: &mut Fitted, length: Length) {
+/// Fits reuse and service times, with simulations of `length` each, while `go_on` returns true. Where that stopped it,
+/// the inputs are not those of a plan.
+pub fn calibrate(fitted: &mut Fitted, length: Length, go_on: &dyn Fn() -> bool) {
     let before = fitted.config.service;
+    let present = |fitted: &Fitted| {
+        let job = Job::new(&fitted.config, Change::Now, SEED, length, None)?;
+        Some(job.run(go_on)?.outcome)
+    };
     for round in 0..2 {
-        reuse(fitted, length);
-        times(fitted, length, if round == 0 { ROUNDS / 2 } else { ROUNDS });
+        reuse(fitted, &present);
+        times(fitted, &present, if round == 0 { ROUNDS / 2 } else { ROUNDS });
     }
     tell(fitted, &before);
 }
 
-fn present(fitted: &Fitted, length: Length) -> Option<Outcome> {
-    let job = Job::new(&fitted.config, Change::Now, SEED, length, None)?;
-    Some(job.run().outcome)
-}
+/// Simulates the present.
+type Present<'a> = dyn Fn(&Fitted) -> Option<Outcome> + 'a;
 
 /// Fits the share of conversations whose passage nobody else asks about, so that as many tokens are cached as
 /// observed; where even passages of their own leave too many cached, conversations get fewer turns.
-fn reuse(fitted: &mut Fitted, length: Length) {
+fn reuse(fitted: &mut Fitted, present: &Present<'_>) {
     let Some(target) = fitted.targets.hits else { return };
     let with = |fitted: &mut Fitted, alone: f64| {
         fitted.config.service.conversations.alone = alone;
-        present(fitted, length).map(|outcome| outcome.hits)
+        present(fitted).map(|outcome| outcome.hits)
     };
     let Some(most) = with(fitted, 0.0) else { return };
     if most <= target + NEAR {
@@ -66,10 +69,10 @@ fn fewer_turns(service: &mut Service) {
 }
 
 /// Fits the times of engines and frontends.
-fn times(fitted: &mut Fitted, length: Length, rounds: usize) {
+fn times(fitted: &mut Fitted, present: &Present<'_>, rounds: usize) {
     let targets = fitted.targets;
     for _ in 0..rounds {
-        let Some(now) = present(fitted, length) else { return };
+        let Some(now) = present(fitted) else { return };
         let service = &mut fitted.config.service;
         if let Some(target) = targets.itl_mean
             && now.itl_mean > 0.0

@@ -106,35 +106,62 @@ impl Job {
         Some(Self { change, seed, config, length, objective })
     }
 
-    /// Runs it. The same job always gives the same result.
-    pub fn run(&self) -> Result {
+    /// Runs it for as long as `go_on`, which is asked after each simulated second, returns true; none where it was
+    /// stopped. The same job always gives the same result.
+    pub fn run(&self, go_on: &dyn Fn() -> bool) -> Option<Result> {
         let mut warm = Simulation::measured(self.config.clone(), self.seed, START);
-        let now = START.after(self.length.warm_up);
-        warm.advance(now);
+        let mut now = START;
+        pass(&mut warm, &mut now, self.length.warm_up, go_on)?;
         if let Some(place) = self.change.drained() {
             warm.drain_worker(place);
         }
         let (mut present, mut end) = (warm.clone(), now);
-        let outcome = measured(&mut present, &mut end, self.length.measured);
+        let outcome = measured(&mut present, &mut end, self.length.measured, go_on)?;
         let users = self.config.service.concurrency;
-        let ceiling = self.objective.map(|objective| {
-            let most = objective.as_secs_f64();
-            let mut probe = |users: usize| {
-                let (mut simulation, mut now) = (warm.clone(), now);
-                let length = self.length.of_probes();
-                simulation.set_concurrency(users);
-                now = now.after(length.warm_up);
-                simulation.advance(now);
-                measured(&mut simulation, &mut now, length.measured).ttft_p95 <= most
-            };
-            ceiling(users, outcome.ttft_p95 <= most, &mut probe)
-        });
-        Result { change: self.change, seed: self.seed, outcome, ceiling }
+        let ceiling = match self.objective {
+            None => None,
+            Some(objective) => {
+                let most = objective.as_secs_f64();
+                let mut probe = |users: usize| {
+                    let (mut simulation, mut now) = (warm.clone(), now);
+                    let length = self.length.of_probes();
+                    simulation.set_concurrency(users);
+                    pass(&mut simulation, &mut now, length.warm_up, go_on)?;
+                    let outcome = measured(&mut simulation, &mut now, length.measured, go_on)?;
+                    Some(outcome.ttft_p95 <= most)
+                };
+                Some(ceiling(users, outcome.ttft_p95 <= most, &mut probe)?)
+            }
+        };
+        Some(Result { change: self.change, seed: self.seed, outcome, ceiling })
     }
 }
 
-/// Measures a simulation from `now` on.
-fn measured(simulation: &mut Simulation, now: &mut Timestamp, length: Duration) -> Outcome {
+/// Simulates `length` from `now` on without measuring; none where it was stopped.
+fn pass(
+    simulation: &mut Simulation,
+    now: &mut Timestamp,
+    length: Duration,
+    go_on: &dyn Fn() -> bool,
+) -> Option<()> {
+    let end = now.after(length);
+    while *now < end {
+        *now = now.after(LOOK).min(end);
+        simulation.advance(*now);
+        if !go_on() {
+            return None;
+        }
+    }
+    Some(())
+}
+
+/// Measures a simulation from `now` on; none where it was stopped.
+fn measured(
+    simulation: &mut Simulation,
+    now: &mut Timestamp,
+    length: Duration,
+    go_on: &dyn Fn() -> bool,
+) -> Option<Outcome> {
     simulation.answers();
     let end = now.after(length);
     let mut sum = Outcome::default();
@@ -148,6 +175,9 @@ fn measured(simulation: &mut Simulation, now: &mut Timestamp, length: Duration) 
         while *now < until {
             *now = now.after(LOOK).min(until);
             simulation.advance(*now);
+            if !go_on() {
+                return None;
+            }
             let limit = simulation.batch_limit();
             let full = simulation.in_flight().iter().any(|worker| worker.running >= limit);
             sum.full += f64::from(u8::from(full));
@@ -159,7 +189,7 @@ fn measured(simulation: &mut Simulation, now: &mut Timestamp, length: Duration) 
         windows += 1.0;
     }
     let windows = windows.max(1.0);
-    Outcome {
+    Some(Outcome {
         hits: sum.hits / windows,
         ttft_mean: sum.ttft_mean / windows,
         ttft_p50: sum.ttft_p50 / windows,
@@ -168,7 +198,7 @@ fn measured(simulation: &mut Simulation, now: &mut Timestamp, length: Duration) 
         tokens: sum.tokens / windows,
         requests: sum.requests / windows,
         full: sum.full / looks.max(1.0),
-    }
+    })
 }
 
 /// Adds the figures of one window.
@@ -193,16 +223,21 @@ fn add(sum: &mut Outcome, answers: &[Answered], tokens: f64, seconds: f64) {
 }
 
 /// Searches the most users that `keeps` the objective, from `users` on, for which the answer is known. The objective
-/// is taken to be missed for every larger number, which short bursts may contradict: so it is searched per seed.
-fn ceiling(users: usize, kept: bool, keeps: &mut impl FnMut(usize) -> bool) -> Ceiling {
+/// is taken to be missed for every larger number, which short bursts may contradict: so it is searched per seed. None
+/// where `keeps` was stopped.
+fn ceiling(
+    users: usize,
+    kept: bool,
+    keeps: &mut impl FnMut(usize) -> Option<bool>,
+) -> Option<Ceiling> {
     let mut good = if kept { users } else { 0 };
     let mut bad = if kept { None } else { Some(users) };
     while bad.is_none() {
         let next = stride(good, STRIDE).max(good + 1);
         if next > USERS || next > users.saturating_mul(8) {
-            return Ceiling { users: good, at_least: true };
+            return Some(Ceiling { users: good, at_least: true });
         }
-        if keeps(next) {
+        if keeps(next)? {
             good = next;
         } else {
             bad = Some(next);
@@ -211,7 +246,7 @@ fn ceiling(users: usize, kept: bool, keeps: &mut impl FnMut(usize) -> bool) -> C
     let mut bad = bad.unwrap_or(users);
     while good == 0 && bad > 1 {
         let next = stride(bad, 1.0 / STRIDE).min(bad - 1);
-        if keeps(next) {
+        if keeps(next)? {
             good = next;
         } else {
             bad = next;
@@ -219,13 +254,13 @@ fn ceiling(users: usize, kept: bool, keeps: &mut impl FnMut(usize) -> bool) -> C
     }
     while bad > good + (good / 25).max(1) {
         let middle = usize::midpoint(good, bad);
-        if keeps(middle) {
+        if keeps(middle)? {
             good = middle;
         } else {
             bad = middle;
         }
     }
-    Ceiling { users: good, at_least: false }
+    Some(Ceiling { users: good, at_least: false })
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small and positive")]
@@ -243,14 +278,15 @@ mod tests {
             let mut tried = 0;
             let mut keeps = |users: usize| {
                 tried += 1;
-                users <= limit
+                Some(users <= limit)
             };
-            let found = ceiling(users, users <= limit, &mut keeps);
+            let found = ceiling(users, users <= limit, &mut keeps).unwrap();
             let near = found.users <= limit && found.users + (limit / 25).max(1) >= limit;
             assert!(near && !found.at_least && tried < 32, "{users} {limit}: {found:?} {tried}");
         }
-        let open = ceiling(10, true, &mut |_| true);
+        let open = ceiling(10, true, &mut |_| Some(true)).unwrap();
         assert!(open.at_least && open.users >= 60, "{open:?}");
-        assert_eq!(ceiling(10, false, &mut |_| false).users, 0);
+        assert_eq!(ceiling(10, false, &mut |_| Some(false)).unwrap().users, 0);
+        assert_eq!(ceiling(10, false, &mut |_| None), None);
     }
 }

@@ -187,7 +187,7 @@ impl<'a> Answer<'a> {
                 _ => None,
             },
             drained: row.drained.as_deref(),
-            summary: summary(row),
+            summary: row.summary(),
             workers: row.workers as u64,
             cached_share: Range::from(&row.hits),
             ttft_p50: Range::from(&row.ttft_p50),
@@ -212,23 +212,5 @@ fn kind(change: Change) -> (&'static str, Option<f64>) {
         Change::Mode(_) => ("mode", None),
         Change::BlockSize(size) => ("block_size", Some(f64::from(size))),
         Change::Drain(_) => ("drain", None),
-    }
-}
-
-/// Returns a change in words.
-fn summary(row: &Row) -> String {
-    match row.change {
-        Change::Now => "now".to_owned(),
-        Change::SameSizes(size) => format!("block sizes all {size}"),
-        Change::Workers(by) => format!("{} workers ({by:+})", row.workers),
-        Change::Cache(by) => format!("KV cache x{by}"),
-        Change::Weight(weight) => format!("overlap weight {weight}"),
-        Change::Temperature(temperature) => format!("temperature {temperature}"),
-        Change::Mode(mode) => format!("{} routing", mode.name()),
-        Change::BlockSize(size) => format!("block size {size}"),
-        Change::Drain(_) => match &row.drained {
-            Some(name) => format!("drain {name}"),
-            None => "drain a worker".to_owned(),
-        },
     }
 }

@@ -108,6 +108,8 @@ pub enum Command {
     Replay(ReplayCommand),
     /// Move within the tour of a demo.
     Tour(Move),
+    /// Open the planner; there, simulate changes, or stop.
+    Plan,
 }
 
 /// A screenful, reached by its number. Which of them are built, `views` knows.
@@ -412,6 +414,11 @@ pub enum Action {
     Replay(ReplayCommand),
     /// Look at something else.
     LookAt(Aim),
+    /// Simulate changes to the deployment of the picture that is shown, or stop that.
+    TogglePlan {
+        /// The short name of a worker whose drain is among the changes.
+        drain: Option<String>,
+    },
     /// Write the view into a file.
     Export(Format),
     /// Put `text` where it can be pasted from.

@@ -51,6 +51,7 @@ pub fn known(themes: &[String], demo: bool) -> Vec<(String, &'static str)> {
     lines.push((String::from("mouse"), "use the mouse, or leave it to the terminal"));
     lines.push((String::from("now"), "back to now from the past"));
     lines.push((String::from("ns"), "pick the namespace; `ns NAME` takes that one"));
+    lines.push((String::from("plan"), "simulate what would help; again: stop"));
     lines.push((String::from("quit"), "leave"));
     lines.extend(themes.iter().map(|name| (format!("theme {name}"), "use this theme")));
     let view = |view: &views::View| (format!("view {}", view.name.word()), view.about);
@@ -144,6 +145,7 @@ pub fn parse(typed: &str, themes: &[String], demo: bool) -> Result<Command, Stri
         }
         ("mouse", "") => Ok(Command::ToggleMouse),
         ("freeze", "") => Ok(Command::ToggleFreeze),
+        ("plan", "") => Ok(Command::Plan),
         ("help", "") => Ok(Command::ToggleHelp),
         ("quit" | "q", "") => Ok(Command::Quit),
         ("zoom", "") => Ok(Command::ToggleZoom),

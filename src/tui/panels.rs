@@ -27,6 +27,7 @@ use ratatui::layout::Rect;
 
 use super::judge;
 use super::keymap::Keymap;
+use super::planning::Planning;
 use super::text;
 use super::theme::{Glyphs, Role};
 use super::views;
@@ -98,7 +99,7 @@ pub enum PanelId {
     Leaders,
     /// Blocks that several ranks hold, and where prefixes land.
     Copies,
-    /// How to ask what a change would bring.
+    /// The effects of changes, by simulation.
     Planner,
 }
 
@@ -156,6 +157,8 @@ pub struct PanelContext<'a> {
     pub timeline: timeline::Course<'a>,
     /// The panels on the screen: what one of them tells, another need not.
     pub panels: &'a [(PanelId, Rect)],
+    /// The last plan.
+    pub planning: &'a Planning,
 }
 
 impl PanelContext<'_> {

@@ -6,6 +6,7 @@ mod edit;
 mod fleet;
 mod mouse;
 mod past;
+mod planning;
 mod scope;
 mod screen;
 mod tour;
@@ -28,6 +29,7 @@ use super::layout::{self, Below, Class, Layout, Needs, Strip};
 use super::line;
 use super::overlay::help;
 use super::panels::{self, Look, PanelId};
+use super::planning::Planning;
 use super::views::{self, Picker};
 use crate::snapshot::{Ask, Feed, Foresight, Snapshot, ViewQuery};
 
@@ -101,6 +103,8 @@ pub struct Shell {
     fleet: panels::fleet::State,
     /// True when the deployment was picked from a fleet.
     from_fleet: bool,
+    /// The last plan.
+    planning: Planning,
 }
 
 impl Shell {
@@ -129,6 +133,7 @@ impl Shell {
             screen: (80, 24),
             fleet: panels::fleet::State::default(),
             from_fleet: false,
+            planning: Planning::default(),
         }
     }
 
@@ -271,6 +276,7 @@ impl Shell {
             Command::OpenFilter => self.open_filter(snapshot),
             Command::Pick => return self.pick(snapshot),
             Command::LookAt(scope) => return self.pick_scope(scope, snapshot),
+            Command::Plan => return self.toggle_plan(snapshot),
             // What is left is the view's.
             Command::Open
             | Command::Follow

@@ -21,6 +21,7 @@ use super::keymap::Keymap;
 use super::layout::{Class, Layout, Needs};
 use super::panels::timeline::Course;
 use super::panels::{Look, PanelContext};
+use super::planning::Planning;
 use crate::domain::Timestamp;
 use crate::snapshot::{Answer, Snapshot, ViewQuery};
 
@@ -81,12 +82,15 @@ pub struct ViewContext<'a> {
     pub live_at: Timestamp,
     /// The series that the panels of the overview share.
     pub timeline: Course<'a>,
+    /// The last plan.
+    pub planning: &'a Planning,
 }
 
 impl<'a> ViewContext<'a> {
     /// Returns what panels are drawn from.
     pub fn panel_context(&self, look: &'a Look) -> PanelContext<'a> {
-        let Self { snapshot, now, layout, answer, held, past, age, keys, timeline, .. } = *self;
+        let Self { snapshot, now, layout, answer, held, past, age, keys, .. } = *self;
+        let Self { timeline, planning, .. } = *self;
         let (framed, panels) = (layout.framed, &layout.panels);
         PanelContext {
             snapshot,
@@ -100,6 +104,7 @@ impl<'a> ViewContext<'a> {
             keys,
             timeline,
             panels,
+            planning,
         }
     }
 }

@@ -157,7 +157,7 @@ pub(super) const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "tui",
-        layers: &["domain", "dynamo", "snapshot"],
+        layers: &["domain", "dynamo", "plan", "snapshot"],
         crates: &["ratatui", "crossterm", "serde", "strsim", "toml", "tui_tree_widget"],
         std: CORE_STD,
         in_tests: &[],

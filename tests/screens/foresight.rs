@@ -1,8 +1,14 @@
 //! The view of what would help, over recordings whose workers evict, and where there is nothing to show yet.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use kvtop::domain::Timestamp;
+use kvtop::plan::{Given, Impossible, Length, Plan, Questions, Study, fit};
 use kvtop::simulator::Scenario;
 use kvtop::snapshot::Snapshot;
-use kvtop::tui::command::{Command, View};
+use kvtop::tui::command::{Action, Command, Copied, Scroll, View};
+use kvtop::tui::planning::{Planning, Stage};
 use kvtop::tui::theme::{Glyphs, Level};
 
 use super::views::Seat;
@@ -91,4 +97,91 @@ fn where_there_is_room_the_command_of_the_planner_stands_below() {
     let mut seat = Seat::of_scenario(Scenario::Churn, (200, 60));
     seat.keys("7");
     assert!(seat.screen().contains("kvtop plan --demo churn"), "{}", seat.screen());
+}
+
+/// Returns a plan for a picture, from simulations of seconds.
+fn planned(picture: &Snapshot) -> Plan {
+    let fitted = fit(picture, &Given::default()).unwrap();
+    let questions =
+        Questions { workers: vec![1, -1], mode: true, drain: vec![0], ..Questions::none() };
+    let length = Length { warm_up: Duration::from_secs(5), measured: Duration::from_secs(10) };
+    let study = Study::new(fitted, &questions, 2, length, Duration::from_millis(600));
+    let results: Vec<_> = study.jobs().iter().map(|job| job.run(&|| true).unwrap()).collect();
+    Plan::new(&study, &results)
+}
+
+#[test]
+fn the_planner_shows_how_far_it_is_then_ranges_with_what_they_rest_on() {
+    let mut seat = Seat::of_scenario(Scenario::Healthy, SIZES[1]);
+    let at = seat.at;
+    let plan = Arc::new(planned(&seat.picture));
+    let mut first = Plan::clone(&plan);
+    first.rows.truncate(2);
+    let stages = [
+        ("idle", Stage::Idle, None),
+        ("fitting", Stage::Fitting, None),
+        ("simulating", Stage::Simulating { done: 5, of: 12 }, Some(Arc::new(first))),
+        ("done", Stage::Done, Some(plan)),
+        ("impossible", Stage::Impossible(Impossible::NoLoad), None),
+    ];
+    for size in SIZES {
+        for (name, stage, plan) in stages.clone() {
+            seat.sit_down(size);
+            seat.keys("7P");
+            seat.shell.show_plan(Planning { at, stage, plan });
+            let shown = name == "done" || size == SIZES[0];
+            let screen = seat.screen();
+            if shown {
+                insta::assert_snapshot!(format!("planner_{name}_{}x{}", size.0, size.1), screen);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_key_of_the_planner_opens_it_then_starts_and_stops() {
+    let mut seat = Seat::of_scenario(Scenario::Healthy, SIZES[0]);
+    seat.keys("7");
+    let picture = seat.picture.clone();
+    let mut press = |stage: Option<Stage>| {
+        if let Some(stage) = stage {
+            seat.shell.show_plan(Planning { at: Timestamp(1), stage, plan: None });
+        }
+        seat.shell.update(Command::Plan, &picture)
+    };
+
+    let start = press(None);
+    let stop = press(Some(Stage::Fitting));
+
+    assert!(matches!(&start, Some(Action::TogglePlan { drain: Some(_) })), "{start:?}");
+    assert_eq!(start, stop);
+    seat.keys("\u{1b}");
+    assert!(seat.screen().contains("ONLY HERE"), "{}", seat.screen());
+    // What runs or has ended is shown first.
+    let opened = seat.shell.update(Command::Plan, &seat.picture);
+    assert!(!matches!(opened, Some(Action::TogglePlan { .. })), "{opened:?}");
+    assert!(seat.screen().contains("Fitting service times"), "{}", seat.screen());
+    // A plan that ends while another view is shown says so.
+    seat.keys("1");
+    seat.shell.show_plan(Planning { at: Timestamp(1), stage: Stage::Done, plan: None });
+    assert!(seat.screen().contains("the plan is ready: view 7, P"), "{}", seat.screen());
+}
+
+#[test]
+fn a_plan_scrolls_to_its_last_input_and_is_copied_whole() {
+    let mut seat = Seat::of_scenario(Scenario::Healthy, SIZES[0]);
+    let plan = Arc::new(planned(&seat.picture));
+    seat.keys("7P");
+    seat.shell.show_plan(Planning { at: seat.at, stage: Stage::Done, plan: Some(plan) });
+    assert!(seat.screen().contains("3 workers (+1)"), "{}", seat.screen());
+
+    seat.shell.update(Command::Scroll(Scroll::Bottom), &seat.picture);
+
+    let screen = seat.screen();
+    assert!(screen.contains("assumed") && !screen.contains("3 workers (+1)"), "{screen}");
+    let copied = seat.shell.update(Command::Copy(Copied::Selection), &seat.picture);
+    let Some(Action::Copy { text, .. }) = copied else { panic!("{copied:?}") };
+    for words in ["observed", "3 workers (+1)", "INPUTS, "] {
+        assert!(text.contains(words), "{words}\n{text}");
+    }
 }

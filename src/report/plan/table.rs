@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use super::summary;
 use crate::plan::{Basis, Cell, Check, Input, Marked, Plan, Row};
 use crate::snapshot::Snapshot;
 
@@ -10,10 +9,6 @@ use crate::snapshot::Snapshot;
 const NAME: usize = 26;
 /// Columns of a figure.
 const FIGURE: usize = 21;
-/// Deviations from what was observed that are pointed out.
-const FAR: f64 = 0.25;
-/// The same for percentiles by buckets, whose bounds are about a factor of two apart.
-const FAR_BY_BUCKETS: f64 = 1.2;
 
 /// Returns the table of a plan for `snapshot`.
 pub fn text(plan: &Plan, snapshot: &Snapshot) -> String {
@@ -70,7 +65,7 @@ fn line(row: &Row) -> String {
         figure(&row.tokens, 1.0, 0, true),
         ceiling,
     ];
-    let mut line = format!("{:<NAME$}", summary(row));
+    let mut line = format!("{:<NAME$}", row.summary());
     for figure in figures {
         // A name or figure that is too long keeps a space to the next.
         if !line.ends_with(' ') {
@@ -112,14 +107,7 @@ fn checks(page: &mut String, checks: &[Check]) -> std::fmt::Result {
         };
         let deviation = 100.0 * check.deviation();
         let basis = if check.fitted { "fitted to it" } else { "not fitted" };
-        let bound = if check.coarse { FAR_BY_BUCKETS } else { FAR };
-        // Half as long is as far off as twice as long.
-        let ratio = (1.0 + check.deviation()).max(1e-9);
-        let far = if ratio.max(1.0 / ratio) - 1.0 > bound {
-            "; FAR OFF: do not rely on this figure"
-        } else {
-            ""
-        };
+        let far = if check.is_far_off() { "; FAR OFF: do not rely on this figure" } else { "" };
         writeln!(
             page,
             "  {:<28}{:>8.places$} {unit:<3} -> {:.places$}-{:.places$} ({deviation:+.0} %, {basis}{far})",

@@ -18,10 +18,12 @@ use super::signals::{self, Caught, Signals};
 use super::{Exit, Hooks, TerminalError, TerminalOptions};
 use crate::domain::{SourceState, Timestamp};
 use crate::draw;
+use crate::run::plan::background::Planner;
 use crate::snapshot::{Feed, Snapshot, SourceRow, ViewQuery};
 use crate::tui::command::{Action, Command, Format};
 use crate::tui::findings;
 use crate::tui::pacer::Pacer;
+use crate::tui::planning::Planning;
 use crate::tui::scope::Notice;
 use crate::tui::shell::Shell;
 use crate::tui::theme::Theme;
@@ -52,6 +54,7 @@ enum Wake {
     Signal(Caught),
     Panic(String),
     Notice(Notice),
+    Planning(Planning),
     Time,
 }
 
@@ -77,6 +80,7 @@ pub(super) struct Ui<H> {
     signals: Signals,
     panics: mpsc::Receiver<String>,
     late: Late,
+    planner: Planner,
 }
 
 impl<H: Hooks> Ui<H> {
@@ -118,6 +122,7 @@ impl<H: Hooks> Ui<H> {
             signals,
             panics,
             late: Late::default(),
+            planner: Planner::new(),
         })
     }
 
@@ -157,7 +162,16 @@ impl<H: Hooks> Ui<H> {
                     if let Notice::Elsewhere { mark, .. } = &notice {
                         self.mark(mark.as_deref().unwrap_or_default());
                     }
+                    // A plan of what is no longer looked at is of no use.
+                    if matches!(notice, Notice::Anew | Notice::Elsewhere { .. }) {
+                        self.planner.forget();
+                    }
                     self.shell.hear(notice);
+                    self.pacer.touch();
+                    None
+                }
+                Wake::Planning(planning) => {
+                    self.shell.show_plan(planning);
                     self.pacer.touch();
                     None
                 }
@@ -185,6 +199,7 @@ impl<H: Hooks> Ui<H> {
             event = self.keys.next() => Wake::Terminal(event),
             Some(notice) = self.wiring.notices.recv() => Wake::Notice(notice),
             Some(line) = self.panics.recv() => Wake::Panic(line),
+            planning = self.planner.next() => Wake::Planning(planning),
             () = sleep(pause.unwrap_or_default()), if pause.is_some() => Wake::Time,
             changed = self.wiring.pictures.changed(), if !self.pictures_end => match changed {
                 Ok(()) => Wake::Picture,
@@ -297,6 +312,9 @@ impl<H: Hooks> Ui<H> {
             Some(Action::Query(query)) => self.ask(query),
             Some(Action::Copy { what, text }) => self.copy(&what, &text)?,
             Some(Action::Export(format)) => self.export(format),
+            Some(Action::TogglePlan { drain }) => {
+                self.planner.toggle(self.shell.picture(&self.picture), drain);
+            }
             Some(
                 action @ (Action::DemoFix
                 | Action::Simulate(_)

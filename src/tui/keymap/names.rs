@@ -134,6 +134,7 @@ pub fn key_or_line(keys: &Keymap, command: Command) -> String {
         Command::Simulate(Simulate::Mode) => "demo mode",
         Command::Simulate(Simulate::Worker) => "demo worker",
         Command::OpenExport => "export",
+        Command::Plan => "plan",
         Command::Quit => "quit",
         Command::Show(view) => view.word(),
         _ => return String::from("(no key)"),

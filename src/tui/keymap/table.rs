@@ -77,6 +77,7 @@ const OPENED: &[Context] = &[
     Context::InOpened(View::Routing),
     Context::InOpened(View::Events),
     Context::InOpened(View::Findings),
+    Context::InOpened(View::Foresight),
 ];
 const TREE: &[Context] = &[Context::In(View::Tree)];
 /// A recording is paused by `p`.
@@ -238,6 +239,16 @@ pub const BINDINGS: &[Binding] = &[
             "the frame behind the event",
         ),
         "open",
+    ),
+    hinted(
+        bind(
+            &[char('P')],
+            "P",
+            &[Context::In(View::Foresight)],
+            Command::Plan,
+            "simulate what would help (workers, cache, routing); there again: stop, or anew",
+        ),
+        "plan",
     ),
     hinted(
         bind(

@@ -6,6 +6,7 @@ use super::{Open, Shell};
 use crate::snapshot::{Feed, GraphRow, Snapshot};
 use crate::tui::command::{Action, Pick};
 use crate::tui::line;
+use crate::tui::planning::Planning;
 use crate::tui::scope::{Aim, Notice, Scope};
 use crate::tui::text;
 use crate::tui::theme::Glyphs;
@@ -81,6 +82,7 @@ impl Shell {
         self.look.focus = views::view(self.view).home;
         self.held = None;
         self.history.clear();
+        self.planning = Planning::default();
         self.collapsed = Vec::new();
         self.open = Open::Nothing;
     }

@@ -115,7 +115,20 @@ impl Shell {
             _ => &snapshot.answer,
         };
         let (live_at, timeline) = (live.at, self.timeline(live));
-        ViewContext { snapshot, now, layout, answer, held, past, age, keys, live_at, timeline }
+        let planning = &self.planning;
+        ViewContext {
+            snapshot,
+            now,
+            layout,
+            answer,
+            held,
+            past,
+            age,
+            keys,
+            live_at,
+            timeline,
+            planning,
+        }
     }
 
     /// Returns the course of time that the overview shows: up to now with a cursor in it, or to the moment at

@@ -1,13 +1,14 @@
-//! The view of what would help: larger caches, drains, copies, and where prefixes land.
+//! The view of what would help: larger caches, drains, copies, where prefixes land, and the planner.
 
 use ratatui::layout::Rect;
 
 use super::{Reply, View, ViewContext, moved};
 use crate::domain::WorkerId;
+use crate::plan;
 use crate::snapshot::{DrainRow, Foresight, Snapshot, ViewQuery};
 use crate::tui::command::{self, Command, Scroll};
 use crate::tui::layout::{Class, Layout, Needs, columns, take_top};
-use crate::tui::panels::foresight::{drain, leaders};
+use crate::tui::panels::foresight::{drain, leaders, planner};
 use crate::tui::panels::{Look, PanelId};
 use crate::tui::text;
 
@@ -20,7 +21,7 @@ pub const VIEW: View = View {
     name: command::View::Foresight,
     about: "what would help?",
     home: PanelId::Drain,
-    opened: |_| false,
+    opened: |look| look.foresight.planner.is_some(),
     filter: None,
     arrange,
     ask,
@@ -28,7 +29,7 @@ pub const VIEW: View = View {
     copy,
 };
 
-/// Rows of the planner.
+/// Fewest rows of the planner below the other panels.
 const PLANNER: u16 = 6;
 
 /// State of the view between pictures.
@@ -38,6 +39,8 @@ pub struct State {
     pub selected: Option<WorkerId>,
     /// First row shown of the prefixes.
     pub first_prefix: usize,
+    /// First line shown of the planner, while it has the view for itself.
+    pub planner: Option<usize>,
 }
 
 impl State {
@@ -56,7 +59,11 @@ pub fn selected<'a>(snapshot: &'a Snapshot, state: &State) -> Option<&'a DrainRo
 
 /// Places the panels: the curve and what a drain loses above, prefixes and copies below, and in what is left the
 /// planner.
-fn arrange(layout: &mut Layout, mut rest: Rect, class: Class, _: &Needs) {
+fn arrange(layout: &mut Layout, mut rest: Rect, class: Class, needs: &Needs) {
+    if needs.opened {
+        layout.panels.push((PanelId::Planner, rest));
+        return;
+    }
     match class {
         Class::Full | Class::Medium => {
             let upper = (rest.height / 2).min(UPPER);
@@ -68,8 +75,7 @@ fn arrange(layout: &mut Layout, mut rest: Rect, class: Class, _: &Needs) {
             layout.panels.push((PanelId::Leaders, columns(below, 0, left)));
             layout.panels.push((PanelId::Copies, columns(below, left, below.width - left)));
             if rest.height >= PLANNER {
-                let planner = take_top(&mut rest, PLANNER);
-                layout.panels.push((PanelId::Planner, planner));
+                layout.panels.push((PanelId::Planner, rest));
             }
         }
         Class::Compact => {
@@ -82,10 +88,16 @@ fn arrange(layout: &mut Layout, mut rest: Rect, class: Class, _: &Needs) {
     }
 }
 
-/// Every picture holds these answers, so that the past has them too.
-const fn ask(_: &Look, _: &ViewContext<'_>, _: &mut ViewQuery) {}
+/// Every picture holds the answers from state, so that the past has them too. The planner reads lengths of prompts from
+/// decisions.
+fn ask(_: &Look, _: &ViewContext<'_>, query: &mut ViewQuery) {
+    query.decisions = query.decisions.max(plan::DECISIONS);
+}
 
 fn copy(look: &Look, view_context: &ViewContext<'_>) -> Option<String> {
+    if look.foresight.planner.is_some() {
+        return Some(planner::text(&view_context.panel_context(look)));
+    }
     let row = selected(view_context.snapshot, &look.foresight)?;
     Some(format!(
         "{} worker_id={} held={} only_here={} hot={}",
@@ -99,6 +111,22 @@ fn copy(look: &Look, view_context: &ViewContext<'_>) -> Option<String> {
 
 fn update(look: &mut Look, command: Command, view_context: &ViewContext<'_>) -> Reply {
     let focus = view_context.layout.focus(look.focus);
+    if let Some(first) = look.foresight.planner {
+        match command {
+            Command::Back | Command::Open => {
+                look.foresight.planner = None;
+                look.focus = PanelId::Drain;
+            }
+            Command::Scroll(by) => {
+                let area = view_context.layout.panel(PanelId::Planner).unwrap_or_default();
+                let (page, lines) = planner::extent(area, &view_context.panel_context(look));
+                let last = lines.saturating_sub(page);
+                look.foresight.planner = Some(moved(first, by, page, last));
+            }
+            _ => return Reply::Pass,
+        }
+        return Reply::Done;
+    }
     match command {
         Command::Back if look.focus != PanelId::Drain => {
             look.focus = PanelId::Drain;
