@@ -3,6 +3,7 @@
 mod decision;
 mod graphs;
 mod listed;
+mod rescored;
 mod shares;
 
 use ratatui::layout::Rect;
@@ -25,6 +26,8 @@ pub use shares::draw as shares;
 
 /// Columns of a worker's name.
 const WORKER: (usize, usize) = (6, 34);
+/// Rows from which on the last one has other weights.
+const RESCORED: u16 = 8;
 /// Columns of a request's id.
 const REQUEST: usize = 36;
 
@@ -33,7 +36,10 @@ pub fn list(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
     let state = &context.look.routing;
     let listed = Listed::new(context.snapshot, state);
     let count = listed.rows.len();
-    let (room, height) = inside(area, context.framed);
+    let (room, mut height) = inside(area, context.framed);
+    let rescored =
+        rescored::line(context.snapshot, room).filter(|_| height >= RESCORED && count > 0);
+    height -= u16::from(rescored.is_some());
     let mut table = table(context, &listed.rows, room.saturating_sub(2), canvas.glyphs());
     let page = table.page(height).max(1);
     // The newest are on top.
@@ -68,7 +74,11 @@ pub fn list(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
         canvas.put(inner, 0, 0, why, Role::Muted);
         return;
     }
-    table.draw(canvas, inner, Table::names_fit(inner.height), first);
+    let rows = Rect { height: inner.height.min(height), ..inner };
+    table.draw(canvas, rows, Table::names_fit(rows.height), first);
+    if let Some(line) = rescored {
+        canvas.put(inner, 0, rows.height, &line, Role::Muted);
+    }
 }
 
 fn waiting(snapshot: &Snapshot) -> &'static str {
