@@ -5,9 +5,13 @@
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::conventions::valid;
 use crate::support::deployment::{Deployment, messages};
 use crate::support::{fixture, scratch};
 
@@ -29,6 +33,7 @@ fn session(python: &str, arguments: &[&str], steps: &Value) -> Value {
         .arg(script)
         .arg(json!(command).to_string())
         .env("HOME", scratch())
+        .env("KVTOP_TEST_PLAN", "2")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -85,10 +90,21 @@ fn tools_on_files_answer_what_the_commands_answer() {
 
     assert_eq!(told["hello"]["serverInfo"]["name"], "kvtop");
     let tools = told["tools"]["tools"].as_array().unwrap();
-    assert_eq!(tools.len(), 8);
+    assert_eq!(tools.len(), 9);
     assert!(tools.iter().all(|tool| tool["annotations"]["readOnlyHint"] == true), "{tools:#?}");
+    let described = |name: &str| {
+        let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
+        tool["outputSchema"]["type"] == "object"
+    };
+    // The client holds each answer against its schema as well.
+    for name in ["check", "curve", "decisions", "tree", "diff", "lint", "plan"] {
+        assert!(described(name), "{name}");
+    }
     let answers = told["answers"].as_array().unwrap();
     let value = |at: usize| &answers[at]["structuredContent"];
+    for (at, kind) in [(5, "tree"), (6, "decisions"), (7, "curve")] {
+        valid(kind, [(kind.to_owned(), value(at).clone())].into_iter());
+    }
     assert_eq!(*value(0), kvtop(&["check", "-o", "json", "--replay", &fault]));
     assert_eq!(serde_json::from_str::<Value>(text(&answers[0])).unwrap(), *value(0));
     let whole = kvtop(&["snapshot", "-o", "json", "--replay", &healthy]);
@@ -105,6 +121,41 @@ fn tools_on_files_answer_what_the_commands_answer() {
     assert!(value(8)["at"].as_str() < value(0)["at"].as_str());
     assert!(answers[9]["contents"][0]["text"].as_str().unwrap().contains("block size"));
     assert!(answers[10]["contents"][0]["text"].as_str().unwrap().starts_with("# JSON output"));
+}
+
+#[test]
+fn a_plan_answers_with_ranges_or_with_the_reason_why_there_is_none() {
+    let Some(python) = python() else { return };
+    let healthy = capture("0.9.0-healthy");
+
+    let told = session(
+        &python,
+        &["--offline", fixture("captures").to_str().unwrap()],
+        &json!([
+            ["call", "plan", { "file": healthy }],
+            ["call", "plan", { "file": healthy, "users": 2, "questions": ["workers"], "drain": "w0" }],
+            ["call", "plan", { "file": healthy, "users": 2, "drain": "nobody" }],
+            ["call", "plan", { "file": healthy, "questions": ["wrokers"] }],
+            ["call", "plan", { "file": healthy, "users": 0 }],
+        ]),
+    );
+
+    let answers = told["answers"].as_array().unwrap();
+    for at in [0, 2] {
+        assert_ne!(answers[at]["isError"], true, "{:#}", answers[at]);
+        let plan = &answers[at]["structuredContent"];
+        assert!(plan["impossible"].as_str().unwrap().starts_with("No plan: "), "{plan:#}");
+        assert_eq!(plan["answers"], json!([]));
+    }
+    let plan = &answers[1]["structuredContent"];
+    assert!(plan["impossible"].is_null(), "{plan:#}");
+    let rows = plan["answers"].as_array().unwrap();
+    let changes: Vec<&str> = rows.iter().map(|row| row["change"].as_str().unwrap()).collect();
+    assert_eq!(changes, ["now", "workers", "workers", "drain"], "{plan:#}");
+    assert_eq!(plan["seeds"], json!([1, 2, 3]));
+    valid("plan", [("plan".to_owned(), plan.clone())].into_iter());
+    assert!(text(&answers[3]).contains("no question is called `wrokers`"), "{}", answers[3]);
+    assert!(text(&answers[4]).contains("`users` is not 1 to "), "{}", answers[4]);
 }
 
 #[test]
@@ -185,4 +236,69 @@ async fn it_attaches_once_and_answers_about_the_live_deployment() {
         serde_json::from_str(answers[2]["contents"][0]["text"].as_str().unwrap()).unwrap();
     assert!(findings["checks"].as_array().unwrap().len() > 15, "{findings:#}");
     assert!(text(&answers[3]).contains("no files may be read"));
+}
+
+/// Returns the memory of a process in KiB.
+fn resident(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+#[test]
+fn a_client_that_asks_and_never_reads_fills_no_memory_and_does_not_hold_up_the_end() {
+    const ASKED: usize = 4_000;
+    let mut server = Command::new(env!("CARGO_BIN_EXE_kvtop"))
+        .args(["mcp", "--offline"])
+        .arg(fixture("captures"))
+        .env("HOME", scratch())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = server.stdin.take().unwrap();
+    let written = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&written);
+    let writer = std::thread::spawn(move || {
+        let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": { "name": "test", "version": "1" } } });
+        let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        let ask = |id| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" });
+        for message in [hello, ready].into_iter().chain((1..=ASKED).map(ask)) {
+            // The write fails when the server ends.
+            if input.write_all(format!("{message}\n").as_bytes()).is_err() {
+                return;
+            }
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+
+    let mut before = 0;
+    for _ in 0..100 {
+        std::thread::sleep(Duration::from_millis(500));
+        let now = written.load(Ordering::Relaxed);
+        if now == before && now > 32 {
+            break;
+        }
+        before = now;
+    }
+
+    assert!(before < ASKED, "all requests were read");
+    let memory = resident(server.id());
+    assert!(memory < 200 << 10, "{memory} KiB");
+    let pid = rustix::process::Pid::from_child(&server);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    let mut ended = None;
+    for _ in 0..200 {
+        ended = server.try_wait().unwrap();
+        if ended.is_some() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    drop(server.kill());
+    writer.join().unwrap();
+    assert_eq!(ended.expect("it does not end").code(), Some(143));
 }

@@ -2782,7 +2782,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__schema)
-            opts="-h --help check check-fleet snapshot diff lint doctor plan config"
+            opts="-h --help check check-fleet snapshot diff lint doctor plan curve decisions tree config"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

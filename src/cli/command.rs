@@ -453,6 +453,12 @@ pub enum SchemaOf {
     Doctor,
     /// `kvtop plan -o json`
     Plan,
+    /// The answer of `curve` of `kvtop mcp`
+    Curve,
+    /// The answer of `decisions` of `kvtop mcp`
+    Decisions,
+    /// The answer of `tree` of `kvtop mcp`
+    Tree,
     /// The config file, read as JSON
     Config,
 }

@@ -4,16 +4,17 @@
 //! strings, since they exceed 2^53; what is not known is `null`, never 0.
 
 mod cluster;
-mod curve;
-mod decisions;
+pub(super) mod curve;
+pub(super) mod decisions;
 mod foresight;
 mod ledger;
 mod memory;
-mod tree;
+pub(super) mod tree;
 
 use std::collections::BTreeMap;
 
 use cluster::{Dgd, Pod};
+pub use curve::curve;
 pub use decisions::decisions;
 pub(super) use memory::{RowOfMemory, ranks as memory_ranks};
 use schemars::JsonSchema;

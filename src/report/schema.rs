@@ -21,6 +21,12 @@ pub enum Output {
     Doctor,
     /// `kvtop plan -o json`.
     Plan,
+    /// The answer of `curve` of `kvtop mcp`.
+    Curve,
+    /// The answer of `decisions`.
+    Decisions,
+    /// The answer of `tree`.
+    Tree,
 }
 
 /// Returns the JSON Schema of an output, draft 2020-12. Fields may be added to the contract, so others are allowed.
@@ -33,10 +39,16 @@ pub fn schema(output: Output) -> String {
         Output::Lint => ("lint", root_schema::<super::lint::Report<'_>>()),
         Output::Doctor => ("doctor", root_schema::<super::doctor::Report<'_>>()),
         Output::Plan => ("plan", root_schema::<super::plan::Report<'_>>()),
+        Output::Curve => ("curve", root_schema::<super::json::curve::CurveAt>()),
+        Output::Decisions => ("decisions", root_schema::<super::json::decisions::Decisions<'_>>()),
+        Output::Tree => ("tree", root_schema::<super::json::tree::Page>()),
     };
     let mut schema: Value = schema.to_value();
     if let Some(fields) = schema.as_object_mut() {
-        fields.insert("title".to_owned(), format!("kvtop {name} -o json, contract 1").into());
+        let of_mcp = matches!(output, Output::Curve | Output::Decisions | Output::Tree);
+        let origin =
+            if of_mcp { format!("{name} of kvtop mcp") } else { format!("kvtop {name} -o json") };
+        fields.insert("title".to_owned(), format!("{origin}, contract 1").into());
     }
     // A value always serializes.
     serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"

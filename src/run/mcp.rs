@@ -6,9 +6,13 @@
 mod bounded;
 mod desk;
 mod files;
+mod limited;
+mod planned;
 mod resources;
+mod table;
 mod tools;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
@@ -18,17 +22,21 @@ use rmcp::model::{
     ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
+use rmcp::transport::async_rw::TransportAdapterAsyncRW;
+use rmcp::transport::{IntoTransport, stdio};
 use rmcp::{RoleServer, ServerHandler, ServiceExt as _};
 
 use self::desk::Desk;
 use self::files::Files;
-use self::tools::Answer;
+use self::limited::Limited;
+use self::tools::{Answer, Call};
 use super::RunError;
 use super::headless::ended;
 use super::live;
 use super::output::tell;
 use crate::cli::{McpArgs, SourceArgs};
 use crate::exit::Exit;
+use crate::snapshot::{Snapshot, ViewQuery};
 
 const INSTRUCTIONS: &str = "kvtop inspects KV-cache-aware routing in NVIDIA Dynamo: what routers know of workers' KV \
      caches, and what is wrong with it. Start with `check`; `explain` describes a finding; `snapshot` has the figures. \
@@ -46,6 +54,8 @@ struct Server {
     source: SourceArgs,
     /// Held while a recording or manifests are read: one at a time, so that memory stays bounded.
     reading: tokio::sync::Semaphore,
+    /// The same for plans, so that at most one takes the processor.
+    planning: tokio::sync::Semaphore,
 }
 
 pub(super) async fn mcp(args: &McpArgs, source: &SourceArgs) -> Result<Exit, RunError> {
@@ -65,8 +75,8 @@ pub(super) async fn mcp(args: &McpArgs, source: &SourceArgs) -> Result<Exit, Run
             Err(error) => return Err(error),
         }
     }
-    let server =
-        Server { desk, files, source: source.clone(), reading: tokio::sync::Semaphore::new(1) };
+    let [reading, planning] = [(); 2].map(|()| tokio::sync::Semaphore::new(1));
+    let server = Server { desk, files, source: source.clone(), reading, planning };
     let ended = ended();
     tokio::pin!(ended);
     let exit = tokio::select! {
@@ -87,7 +97,9 @@ fn first(error: &RunError) -> String {
 /// Serves one client until it closes the connection.
 async fn serve(server: Server) -> Result<Exit, RunError> {
     let failed = |error: String| RunError::Mcp { why: super::printable_lines(&error) };
-    let running = server.serve(rmcp::transport::stdio()).await;
+    let transport =
+        IntoTransport::<RoleServer, _, TransportAdapterAsyncRW>::into_transport(stdio());
+    let running = server.serve(Limited::new(transport)).await;
     let running = running.map_err(|error| failed(error.to_string()))?;
     running.waiting().await.map_err(|error| failed(error.to_string()))?;
     Ok(Exit::Clean)
@@ -95,21 +107,53 @@ async fn serve(server: Server) -> Result<Exit, RunError> {
 
 impl Server {
     async fn answer(&self, name: &str, arguments: JsonObject) -> Result<Answer, String> {
-        let tool = tools::find(name)?;
+        let tool = table::find(name)?;
         let call = tool.read(arguments)?;
-        if let Some(query) = call.live() {
-            let Some(desk) = &self.desk else {
-                return Err("no deployment is attached: pass `file`, or start kvtop mcp with the options of one"
-                    .to_owned());
-            };
-            let snapshot = desk.picture(query).await.ok_or("kvtop is stopping")?;
-            return Ok(call.of_snapshot(&snapshot));
+        if call.simulates() {
+            return self.planned(call).await;
         }
+        match call.live() {
+            Some(query) => {
+                let snapshot = self.picture(query).await?;
+                Ok(call.of_snapshot(&snapshot))
+            }
+            None => self.read(move |files, source| call.of_files(files, source)).await,
+        }
+    }
+
+    /// Simulates on a picture, one plan at a time.
+    async fn planned(&self, call: Call) -> Result<Answer, String> {
+        let turn = self.planning.acquire().await.map_err(|error| error.to_string())?;
+        let call = Arc::new(call);
+        let snapshot = if let Some(query) = call.live() {
+            self.picture(query).await?
+        } else {
+            let call = Arc::clone(&call);
+            self.read(move |files, source| call.recorded(files, source).map(Box::new)).await?
+        };
+        let answer = planned::answer(&call, &snapshot, self.source.ttft_p95).await;
+        drop(turn);
+        answer
+    }
+
+    /// Returns a picture of the attached deployment.
+    async fn picture(&self, query: ViewQuery) -> Result<Box<Snapshot>, String> {
+        let none =
+            "no deployment is attached: pass `file`, or start kvtop mcp with the options of one";
+        let desk = self.desk.as_ref().ok_or(none)?;
+        Ok(desk.picture(query).await.ok_or("kvtop is stopping")?)
+    }
+
+    /// Reads files, one call at a time.
+    async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Files, &SourceArgs) -> Result<T, String> + Send + 'static,
+    ) -> Result<T, String> {
         let turn = self.reading.acquire().await.map_err(|error| error.to_string())?;
         let (files, source) = (self.files.clone(), self.source.clone());
-        let read = tokio::task::spawn_blocking(move || call.of_files(&files, &source)).await;
+        let done = tokio::task::spawn_blocking(move || read(&files, &source)).await;
         drop(turn);
-        read.map_err(|_| "kvtop failed to read the files; this is a bug".to_owned())?
+        done.map_err(|_| "kvtop failed to read the files; this is a bug".to_owned())?
     }
 }
 
@@ -127,15 +171,19 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools::all()))
+        Ok(ListToolsResult::with_all_items(table::all()))
     }
 
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let answer = self.answer(&request.name, request.arguments.unwrap_or_default()).await;
+        let answer = tokio::select! {
+            answer = self.answer(&request.name, request.arguments.unwrap_or_default()) => answer,
+            // A plan ends with the future that waits for it.
+            () = context.ct.cancelled() => Err("the client cancelled the call".to_owned()),
+        };
         let result = match answer {
             Ok(Answer::Text(text)) => {
                 CallToolResult::success(vec![ContentBlock::text(bounded::text(text))])

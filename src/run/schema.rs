@@ -17,6 +17,9 @@ pub(super) fn schema(args: SchemaArgs) -> Result<Exit, RunError> {
         SchemaOf::Lint => report::schema(Output::Lint),
         SchemaOf::Doctor => report::schema(Output::Doctor),
         SchemaOf::Plan => report::schema(Output::Plan),
+        SchemaOf::Curve => report::schema(Output::Curve),
+        SchemaOf::Decisions => report::schema(Output::Decisions),
+        SchemaOf::Tree => report::schema(Output::Tree),
         SchemaOf::Config => settings::schema(),
     })?;
     Ok(Exit::Clean)

@@ -7,6 +7,7 @@ a minute at most. Output: a JSON object.
 
 import asyncio
 import json
+import os
 import sys
 
 from mcp import ClientSession, MCPError, StdioServerParameters
@@ -37,7 +38,7 @@ async def step(session, kind, *rest):
 async def main():
     command = json.loads(sys.argv[1])
     steps = json.load(sys.stdin)
-    server = StdioServerParameters(command=command[0], args=command[1:])
+    server = StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
     async with stdio_client(server) as streams:
         async with ClientSession(*streams) as session:
             hello = plain(await session.initialize())

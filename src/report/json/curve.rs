@@ -20,6 +20,19 @@ pub(in crate::report) struct Curve {
     points: Vec<Point>,
 }
 
+/// The curve of a moment.
+#[derive(Serialize, JsonSchema)]
+pub(in crate::report) struct CurveAt {
+    at: String,
+    capacity_curve: Option<Curve>,
+}
+
+/// Returns the capacity curve as JSON.
+pub fn curve(snapshot: &Snapshot) -> String {
+    let curve = CurveAt { at: rfc3339(snapshot.at), capacity_curve: Curve::new(snapshot) };
+    serde_json::to_string_pretty(&curve).unwrap_or_default()
+}
+
 /// One capacity; shares are from 0 to 1.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Point {

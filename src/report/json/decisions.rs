@@ -1,13 +1,14 @@
 //! Routing decisions, as routers logged them. Ids of requests are left out.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::report::rfc3339;
 use crate::snapshot::{DecisionRow, Snapshot, TermRow};
 
 /// The last decisions.
-#[derive(Serialize)]
-struct Decisions<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(in crate::report) struct Decisions<'a> {
     at: String,
     /// False where no router's log is read, so that there may be decisions all the same.
     logs_read: bool,
@@ -16,7 +17,7 @@ struct Decisions<'a> {
 }
 
 /// One decision; `null` is what its log line does not say.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Decision<'a> {
     at: String,
     router: &'a str,
@@ -32,7 +33,7 @@ struct Decision<'a> {
 }
 
 /// The cost of one candidate.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Term<'a> {
     worker: String,
     dp_rank: u32,

@@ -1,5 +1,6 @@
 //! A page of the prefix tree.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::domain::{Presence, TreeNode, TreeRow, TreeRowKind};
@@ -7,8 +8,8 @@ use crate::report::rfc3339;
 use crate::snapshot::{Snapshot, TreePage};
 
 /// Rows of the tree and what is known of the whole.
-#[derive(Serialize)]
-struct Page {
+#[derive(Serialize, JsonSchema)]
+pub(in crate::report) struct Page {
     at: String,
     /// False where no event plane is heard, so that an empty tree says nothing.
     events_heard: bool,
@@ -21,7 +22,7 @@ struct Page {
 }
 
 /// A run of blocks that begin the same prompts.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Row {
     /// `root`, `detached` (reached by no prompt), `orphans` (rejected), `missing` (a parent that is unknown) or `block`.
     kind: &'static str,
@@ -38,7 +39,7 @@ struct Row {
     held_by: Vec<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Sharing {
     on_one_rank: u64,
     on_several: u64,
@@ -46,7 +47,7 @@ struct Sharing {
 }
 
 /// Lengths of prompts, in blocks.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Prompts {
     p50: u32,
     p90: u32,
@@ -55,7 +56,7 @@ struct Prompts {
     sampled: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Search {
     found: Vec<String>,
     more: bool,

@@ -1,14 +1,17 @@
-//! The tools: names, arguments, and answers made by the code behind the commands of the same names.
+//! Calls of tools: their arguments, and answers made by the code behind the commands of the same names.
 
 use std::path::PathBuf;
 
-use rmcp::model::{JsonObject, Tool, ToolAnnotations};
-use serde_json::{Value, json};
+use clap::ValueEnum as _;
+use rmcp::model::JsonObject;
+use serde_json::Value;
 
 use super::super::{check, diff, headless, lint};
 use super::files::Files;
-use crate::cli::{Offset, SourceArgs, offset};
+use super::table::Known;
+use crate::cli::{Offset, PlanQuestion, SourceArgs, offset};
 use crate::domain::{TreeNode, TreeSort, WorkerId};
+use crate::plan;
 use crate::report;
 use crate::snapshot::{Answer as Found, Ask, Snapshot, TreeQuery, ViewQuery};
 
@@ -33,6 +36,7 @@ pub(super) enum Kind {
     Curve,
     Decisions,
     Tree,
+    Plan,
     Diff,
     Explain,
     Lint,
@@ -51,141 +55,9 @@ pub(super) struct Call {
     worker: Option<WorkerId>,
     find: Option<String>,
     limit: u64,
-}
-
-/// An argument: name, JSON type and meaning.
-type Argument = (&'static str, &'static str, &'static str);
-
-const FILE: Argument =
-    ("file", "string", "A recording to read instead of the live deployment, by its path");
-const AT: Argument = (
-    "at",
-    "string",
-    "Moment of the recording: after its beginning (30s) or before its end (-3m); its end by default",
-);
-const LIMIT: Argument = ("limit", "integer", "Most entries, up to 200; 40 by default");
-
-/// A row of the table: name, description, arguments, and those that are needed.
-type Spec = (Kind, &'static str, &'static str, &'static [Argument], &'static [&'static str]);
-
-/// The tools.
-const TOOLS: &[Spec] = &[
-    (
-        Kind::Check,
-        "check",
-        "Status of the deployment (OK, WARNING, CRITICAL or UNKNOWN), findings with evidence and fix, and the verdict \
-         of every check. The JSON of `kvtop check -o json`.",
-        &[FILE, AT],
-        &[],
-    ),
-    (
-        Kind::Snapshot,
-        "snapshot",
-        "Figures, settings, sources, findings and workers. The JSON of `kvtop snapshot -o json`; choose `parts` to keep \
-         it short.",
-        &[
-            FILE,
-            AT,
-            (
-                "parts",
-                "array",
-                "Top-level fields to return, such as workers, router, tree, claims, sources, hits, pods; all by default",
-            ),
-        ],
-        &[],
-    ),
-    (
-        Kind::Curve,
-        "curve",
-        "The capacity curve: the share of stored blocks that a KV cache of 1.25 to 3 times the size would have avoided, \
-         with margins. Null while too little is known.",
-        &[FILE, AT],
-        &[],
-    ),
-    (
-        Kind::Decisions,
-        "decisions",
-        "The last routing decisions that routers logged: the worker chosen, cached blocks, cost, and every worker's \
-         terms where the log has them.",
-        &[FILE, AT, LIMIT],
-        &[],
-    ),
-    (
-        Kind::Tree,
-        "tree",
-        "The prefix tree of cached blocks, hottest prefixes first: blocks, ranks that hold them, stores and requests \
-         per minute. `find` looks for a block by a part of its hash.",
-        &[
-            FILE,
-            AT,
-            LIMIT,
-            ("worker", "string", "Id of a worker whose blocks alone are shown"),
-            ("find", "string", "Part of a block hash in hexadecimal"),
-        ],
-        &[],
-    ),
-    (
-        Kind::Diff,
-        "diff",
-        "What differs between two recordings or snapshot files: findings, settings, figures, workers. The JSON of \
-         `kvtop diff -o json`.",
-        &[
-            ("a", "string", "Path of a recording or of a file of kvtop snapshot -o json"),
-            ("b", "string", "The other one, likewise"),
-            ("at_a", "string", "Moment of recording a, such as 30s or -3m"),
-            ("at_b", "string", "Moment of recording b"),
-        ],
-        &["a", "b"],
-    ),
-    (
-        Kind::Explain,
-        "explain",
-        "What a finding means, how it is detected and how it is fixed. Without an id: the list of findings.",
-        &[("finding", "string", "Id or name, such as KVT001 or block-size-mismatch")],
-        &[],
-    ),
-    (
-        Kind::Lint,
-        "lint",
-        "Faults in manifests and engine configurations before they are deployed. The JSON of `kvtop lint -o json`.",
-        &[(
-            "files",
-            "array",
-            "Paths of manifests or directories; directories are read recursively",
-        )],
-        &["files"],
-    ),
-];
-
-/// A known tool.
-pub(super) struct Known(&'static Spec);
-
-/// Returns the tools, as a client lists them.
-pub(super) fn all() -> Vec<Tool> {
-    let tool = |(_, name, about, arguments, needed): &Spec| {
-        let mut fields = JsonObject::new();
-        for (name, kind, about) in *arguments {
-            let mut field = json!({ "type": kind, "description": about });
-            if *kind == "array" {
-                field["items"] = json!({ "type": "string" });
-            }
-            fields.insert((*name).to_owned(), field);
-        }
-        let mut schema = JsonObject::new();
-        schema.insert("type".to_owned(), "object".into());
-        schema.insert("properties".to_owned(), fields.into());
-        schema.insert("required".to_owned(), json!(needed));
-        schema.insert("additionalProperties".to_owned(), false.into());
-        let hints = ToolAnnotations::new().read_only(true).destructive(false).open_world(false);
-        Tool::new(*name, *about, schema).with_annotations(hints)
-    };
-    TOOLS.iter().map(tool).collect()
-}
-
-pub(super) fn find(name: &str) -> Result<Known, String> {
-    let names = || TOOLS.iter().map(|tool| tool.1).collect::<Vec<_>>().join(", ");
-    let found = TOOLS.iter().find(|tool| tool.1 == name);
-    found.map(Known).ok_or_else(|| format!("unknown tool; known tools: {}", names()))
+    pub(super) questions: Vec<PlanQuestion>,
+    pub(super) drain: Option<String>,
+    pub(super) users: Option<usize>,
 }
 
 impl Known {
@@ -204,6 +76,9 @@ impl Known {
             worker: None,
             find: None,
             limit: USUAL,
+            questions: Vec::new(),
+            drain: None,
+            users: None,
         };
         if let Some(missing) = needed.iter().find(|name| !arguments.contains_key(**name)) {
             return Err(format!("the argument `{missing}` is missing"));
@@ -240,6 +115,21 @@ impl Call {
             "at_b" => self.other_at = Some(moment(value)?),
             "files" => self.files = list(value)?,
             "parts" => self.parts = list(value)?,
+            "questions" => {
+                let named = |name: &String| {
+                    PlanQuestion::from_str(name, false).map_err(|_| {
+                        format!("no question is called `{name}`; the tool's description lists them")
+                    })
+                };
+                self.questions = list(value)?.iter().map(named).collect::<Result<_, _>>()?;
+            }
+            "drain" => self.drain = Some(text(value)?),
+            "users" => {
+                let users = value.as_u64().and_then(|users| usize::try_from(users).ok());
+                let users = users.filter(|users| (1..=plan::USERS).contains(users));
+                let why = || format!("`users` is not 1 to {}", plan::USERS);
+                self.users = Some(users.ok_or_else(why)?);
+            }
             "finding" => self.finding = Some(text(value)?),
             "find" => self.find = Some(text(value)?),
             "worker" => {
@@ -262,7 +152,11 @@ impl Call {
 
     fn query(&self) -> ViewQuery {
         let rows = usize::try_from(self.limit).unwrap_or_default();
-        let decisions = if self.kind == Kind::Decisions { rows } else { 0 };
+        let decisions = match self.kind {
+            Kind::Decisions => rows,
+            Kind::Plan => plan::DECISIONS,
+            _ => 0,
+        };
         let ask = match self.kind {
             Kind::Tree => Ask::Tree(Box::new(TreeQuery {
                 open: [(TreeNode::Root, rows)].into(),
@@ -292,10 +186,7 @@ impl Call {
                 }
                 _ => Value::Null,
             },
-            Kind::Curve => {
-                let mut whole: Value = value(&report::json::snapshot(snapshot));
-                json!({ "at": whole["at"].take(), "capacity_curve": whole["capacity_curve"].take() })
-            }
+            Kind::Curve => value(&report::json::curve(snapshot)),
             _ => {
                 let mut whole: Value = value(&report::json::snapshot(snapshot));
                 if let Some(fields) = whole.as_object_mut().filter(|_| !self.parts.is_empty()) {
@@ -331,11 +222,19 @@ impl Call {
                 let diff = compared.map_err(|error| error.said())?;
                 Ok(Answer::Json(serde_json::from_str(&diff.json()).unwrap_or(Value::Null)))
             }
-            _ => {
-                let path = permitted(&self.file)?;
-                let snapshot = headless::moment(&path, self.at, &self.query(), source);
-                Ok(self.of_snapshot(&snapshot.map_err(|error| error.said())?))
-            }
+            _ => Ok(self.of_snapshot(&self.recorded(files, source)?)),
         }
+    }
+
+    /// Returns the picture of the recording that the call is about.
+    pub(super) fn recorded(&self, files: &Files, source: &SourceArgs) -> Result<Snapshot, String> {
+        let path = files.permitted(self.file.as_deref().unwrap_or_default())?;
+        let snapshot = headless::moment(&path, self.at, &self.query(), source);
+        snapshot.map_err(|error| error.said())
+    }
+
+    /// Returns true for a call that takes simulations.
+    pub(super) fn simulates(&self) -> bool {
+        self.kind == Kind::Plan
     }
 }
