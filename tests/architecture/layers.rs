@@ -59,6 +59,7 @@ pub(super) const LAYERS: &[Layer] = &[
             "serde",
             "serde_json",
             "tokio",
+            "tokio_tungstenite",
             "xxhash_rust",
         ],
         std: &[

@@ -1,36 +1,57 @@
-//! One forwarded connection to a port of a pod.
+//! One forwarded connection to a port of a pod: a WebSocket in the subprotocol `v4.channel.k8s.io`.
+//!
+//! Each message begins with the number of its channel: 0 for the connection's bytes, 1 for what the kubelet says went
+//! wrong. The first message of each channel repeats the port. No task and no buffer stands between this and the
+//! socket: a fleet keeps hundreds of connections.
 
-use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
-use k8s_openapi::api::core::v1::Pod;
-use kube::Api;
-use kube::api::Portforwarder;
-use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
+use bytes::Bytes;
+use futures_util::{SinkExt, StreamExt};
+use hyper::upgrade::Upgraded;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::Notify;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::protocol::{Message, Role, WebSocketConfig};
 
 use super::PodPort;
 use crate::source::kube::{KubeClient, Refusal};
 
+/// The subprotocol.
+const PROTOCOL: &str = "v4.channel.k8s.io";
+
+/// The channel of the connection's bytes.
+const DATA: u8 = 0;
+
+/// Bytes that are read from the socket at once. The buffer is filled whole each time, so a larger one costs memory
+/// for every connection.
+const READ_BUFFER: usize = 16 << 10;
+
+/// Longest message to a pod.
+const LONGEST: usize = 16 << 10;
+
 /// A connection to a port of a pod. Closed when dropped.
 ///
-/// Between it and the socket are at most 1 MiB in each direction; whoever does not read it holds back
-/// the API server, the kubelet and then the pod, as with a connection of its own. Whoever cannot
-/// promise to read it must drop it.
+/// Whoever does not read it holds back the API server, the kubelet and then the pod, as with a connection of its own.
+/// Whoever cannot promise to read it must drop it.
 pub struct Forwarded {
     /// The pod.
     pub pod: PodPort,
-    stream: DuplexStream,
-    trouble: Trouble,
-    forwarder: Portforwarder,
+    socket: WebSocketStream<TokioIo<Upgraded>>,
+    /// Bytes that came and were not read yet.
+    rest: Bytes,
+    /// The channels whose first message has come.
+    begun: [bool; 2],
+    /// The kubelet's reason why the port cannot be used.
+    trouble: Option<String>,
+    ended: bool,
     /// Held while the connection is open.
     _open: Arc<Open>,
 }
-
-type Trouble = Pin<Box<dyn Future<Output = Option<String>> + Send>>;
 
 /// Tells whoever lists the open connections that this one is gone.
 #[derive(Debug)]
@@ -49,42 +70,50 @@ impl Forwarded {
         pod: &PodPort,
         open: Arc<Open>,
     ) -> Result<Self, Refusal> {
-        let pods: Api<Pod> = Api::namespaced(client.client(), &pod.namespace);
-        let opened = pods.portforward(&pod.pod, &[pod.port]).await;
-        let mut forwarder = opened.map_err(|error| match error {
-            kube::Error::Api(status) => {
-                Refusal::of_answer(status.code, None, status.message.as_bytes())
-            }
-            other => Refusal::of_transport(&other, client.server()),
-        })?;
-        let stream = forwarder.take_stream(pod.port);
-        let trouble = forwarder.take_error(pod.port);
-        let (Some(stream), Some(trouble)) = (stream, trouble) else {
-            return Err(Refusal::Unreadable("the client gave no stream".to_owned()));
+        let PodPort { namespace, pod: name, port } = pod;
+        let path = format!("/api/v1/namespaces/{namespace}/pods/{name}/portforward?ports={port}");
+        let upgraded = TokioIo::new(client.upgrade(&path, PROTOCOL).await?);
+        let config = WebSocketConfig::default().read_buffer_size(READ_BUFFER).write_buffer_size(0);
+        let socket = WebSocketStream::from_raw_socket(upgraded, Role::Client, Some(config)).await;
+        let (rest, trouble, ended) = (Bytes::new(), None, false);
+        let begun = [false; 2];
+        Ok(Self { pod: pod.clone(), socket, rest, begun, trouble, ended, _open: open })
+    }
+
+    /// Takes in a message.
+    fn take(&mut self, mut message: Bytes) -> io::Result<()> {
+        if message.len() < 2 {
+            return Ok(());
+        }
+        let content = message.split_off(1);
+        let channel = message[0];
+        let Some(begun) = self.begun.get_mut(usize::from(channel)) else {
+            return Err(io::Error::other(format!(
+                "a message on channel {channel}, which is not open"
+            )));
         };
-        let trouble: Trouble = Box::pin(trouble);
-        Ok(Self { pod: pod.clone(), stream, trouble, forwarder, _open: open })
+        if !std::mem::replace(begun, true) {
+            if *content != self.pod.port.to_le_bytes() {
+                return Err(io::Error::other("the answer is about another port"));
+            }
+        } else if channel == DATA {
+            self.rest = content;
+        } else {
+            self.trouble = Some(String::from_utf8_lossy(&content).into_owned());
+        }
+        Ok(())
     }
 
     /// Fails once the kubelet has said that the port cannot be used.
-    fn poll_trouble(&mut self, context: &mut Context<'_>) -> io::Result<()> {
-        let Poll::Ready(said) = self.trouble.as_mut().poll(context) else { return Ok(()) };
-        // What is said once is said to everybody who asks.
-        self.trouble = Box::pin(std::future::ready(said.clone()));
-        match said {
+    fn usable(&self) -> io::Result<()> {
+        match &self.trouble {
             Some(text) if text.contains("refused") => Err(io::Error::new(
                 io::ErrorKind::ConnectionRefused,
                 format!("nothing listens on port {} of pod {}", self.pod.port, self.pod.pod),
             )),
-            Some(text) => Err(io::Error::other(text)),
+            Some(text) => Err(io::Error::other(text.clone())),
             None => Ok(()),
         }
-    }
-}
-
-impl Drop for Forwarded {
-    fn drop(&mut self) {
-        self.forwarder.abort();
     }
 }
 
@@ -94,14 +123,22 @@ impl AsyncRead for Forwarded {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.poll_trouble(context)?;
-        let before = buffer.filled().len();
-        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
-        if read.is_ready() && buffer.filled().len() == before {
-            // The reason for the end comes before the end.
-            self.poll_trouble(context)?;
+        loop {
+            if !self.rest.is_empty() {
+                let count = self.rest.len().min(buffer.remaining());
+                buffer.put_slice(&self.rest.split_to(count));
+                return Poll::Ready(Ok(()));
+            }
+            self.usable()?;
+            if self.ended {
+                return Poll::Ready(Ok(()));
+            }
+            match ready!(self.socket.poll_next_unpin(context)) {
+                Some(Ok(Message::Binary(message))) => self.take(message)?,
+                Some(Ok(Message::Close(_)) | Err(_)) | None => self.ended = true,
+                Some(Ok(_)) => {}
+            }
         }
-        read
     }
 }
 
@@ -111,14 +148,24 @@ impl AsyncWrite for Forwarded {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        self.usable()?;
+        ready!(self.socket.poll_ready_unpin(context)).map_err(io::Error::other)?;
+        let part = &bytes[..bytes.len().min(LONGEST)];
+        let message = [&[DATA], part].concat();
+        self.socket.start_send_unpin(Message::binary(message)).map_err(io::Error::other)?;
+        // What the socket does not take yet goes out with the next write, flush or read.
+        if let Poll::Ready(Err(error)) = self.socket.poll_flush_unpin(context) {
+            return Poll::Ready(Err(io::Error::other(error)));
+        }
+        Poll::Ready(Ok(part.len()))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+        self.socket.poll_flush_unpin(context).map_err(io::Error::other)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        self.ended = true;
+        self.socket.poll_close_unpin(context).map_err(io::Error::other)
     }
 }

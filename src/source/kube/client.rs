@@ -6,10 +6,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Collected, LengthLimitError, Limited};
+use hyper::upgrade::Upgraded;
 use kube::client::{Body, ClientBuilder};
 use kube::{Client, Config};
 use serde_json::Value;
 use tokio::sync::watch;
+use tokio_tungstenite::tungstenite::handshake::client::generate_key;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::error::KubeConfigError;
 use super::options::KubeOptions;
@@ -168,6 +171,40 @@ impl KubeClient {
         if response.status() == StatusCode::OK {
             return Ok(response);
         }
+        Err(self.refused(response).await)
+    }
+
+    /// Sends a GET that makes the connection a WebSocket of `protocol`, and returns the connection.
+    pub(in crate::source) async fn upgrade(
+        &self,
+        path: &str,
+        protocol: &str,
+    ) -> Result<Upgraded, Refusal> {
+        let key = generate_key();
+        let request = Request::get(path)
+            .header(header::CONNECTION, "Upgrade")
+            .header(header::UPGRADE, "websocket")
+            .header(header::SEC_WEBSOCKET_VERSION, "13")
+            .header(header::SEC_WEBSOCKET_KEY, &key)
+            .header(header::SEC_WEBSOCKET_PROTOCOL, protocol)
+            .body(Body::empty())
+            .map_err(|error| Refusal::Unreadable(error.to_string()))?;
+        let response = self.client().send(request).await;
+        let response = response.map_err(|error| Refusal::of_transport(&error, &self.server))?;
+        if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+            return Err(self.refused(response).await);
+        }
+        let accepted = derive_accept_key(key.as_bytes());
+        let answers = response.headers().get(header::SEC_WEBSOCKET_ACCEPT);
+        if answers.is_none_or(|answer| *answer != *accepted) {
+            return Err(Refusal::Unreadable("an answer to another WebSocket request".to_owned()));
+        }
+        let upgraded = hyper::upgrade::on(response).await;
+        upgraded.map_err(|error| Refusal::Cut(clip(&error.to_string())))
+    }
+
+    /// Returns why a request was answered otherwise than it should be.
+    async fn refused(&self, response: Response<Body>) -> Refusal {
         let status = response.status().as_u16();
         let after = response.headers().get(header::RETRY_AFTER);
         let after = after.and_then(|value| value.to_str().ok()?.parse().ok());
@@ -176,10 +213,10 @@ impl KubeClient {
         if status == 401
             && let Some(at) = self.options.expired(crate::clock::now())
         {
-            return Err(Refusal::NoCredentials(format!(
+            return Refusal::NoCredentials(format!(
                 "the client certificate in the kubeconfig expired on {at}: log in again, or renew it"
-            )));
+            ));
         }
-        Err(Refusal::of_answer(status, after.map(Duration::from_secs), &body))
+        Refusal::of_answer(status, after.map(Duration::from_secs), &body)
     }
 }
