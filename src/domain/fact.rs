@@ -366,6 +366,8 @@ pub enum LatencyName {
     InterToken,
     /// From a request to its last token.
     Request,
+    /// In the queue of an engine.
+    Queue,
 }
 
 /// A histogram of one scrape, summed over its labels.

@@ -70,6 +70,8 @@ gauges! {
     Waiting = Rank, "requests waiting in the engine";
     /// Workers that are registered with an indexer.
     Registered = Router, "workers registered with an indexer";
+    /// Workers that are registered with a router.
+    RouterWorkers = Router, "workers registered with a router";
     /// Tokens generated.
     OutputTokens = Router, "tokens generated";
     /// Blocks that KVBM moved from the GPU to host memory.

@@ -86,7 +86,17 @@ pub const LATENCIES: &[(&str, LatencyName)] = &[
     ("dynamo_frontend_time_to_first_token_seconds_bucket", LatencyName::FirstToken),
     ("dynamo_frontend_inter_token_latency_seconds_bucket", LatencyName::InterToken),
     ("dynamo_frontend_request_duration_seconds_bucket", LatencyName::Request),
+    ("vllm_request_queue_time_seconds_bucket", LatencyName::Queue),
+    ("trtllm_request_queue_time_seconds_bucket", LatencyName::Queue),
+    ("sglang_queue_time_seconds_bucket", LatencyName::Queue),
 ];
+
+/// One series with the value 1 for each rank of each worker that a router has registered. Some releases keep the
+/// series of workers that left (dynamo-runtime 1.6.1, `metrics/prometheus_names.rs`, module `router`).
+pub const ROUTER_WORKER: &str = "dynamo_component_router_worker_registered";
+
+/// The label of that metric with the worker's instance id, in decimal.
+pub const ROUTER_WORKER_ID: &str = "router_worker_id";
 
 /// The block size of the card that a frontend adopted.
 pub const ADOPTED_SIZE: &str = "dynamo_frontend_model_kv_cache_block_size";

@@ -298,6 +298,23 @@ const DEPLOYMENT: &[Panel] = &[
         )],
     ),
     panel(
+        "Time in engines' queues",
+        "timeseries",
+        "s",
+        THIRD,
+        &[("max by (quantile) (kvtop_queue_time_seconds{CHOSEN})", "quantile {{quantile}}")],
+    ),
+    panel(
+        "Workers known to routers",
+        "timeseries",
+        "short",
+        THIRD,
+        &[
+            ("min(kvtop_router_workers{CHOSEN})", "registered with the router that has the fewest"),
+            ("sum(kvtop_workers{CHOSEN})", "there"),
+        ],
+    ),
+    panel(
         "Store events",
         "timeseries",
         "short",

@@ -22,6 +22,10 @@ pub struct Percentiles {
     pub p95: f64,
     /// True when the 95 % lie beyond the last bound, so that it is at least that long.
     pub beyond: bool,
+    /// 99 % were at most that long, in seconds.
+    pub p99: f64,
+    /// The same for the 99 %.
+    pub p99_beyond: bool,
     /// Number of measurements.
     pub count: f64,
     /// The time between the first scrape and the last.
@@ -30,10 +34,10 @@ pub struct Percentiles {
 
 type Buckets = Vec<(f64, f64)>;
 
-/// The scrapes of one frontend's histogram, oldest first.
+/// The scrapes of one pod's histogram, oldest first.
 type Scrapes = VecDeque<(Timestamp, Buckets)>;
 
-/// Latencies, as frontends measure them.
+/// Latencies, as frontends and engines measure them.
 #[derive(Debug, Default)]
 pub struct Latencies {
     series: BTreeMap<(LatencyName, Arc<str>), Scrapes>,
@@ -66,12 +70,22 @@ impl Latencies {
         }
     }
 
-    /// Returns the percentiles of `name` over all frontends in the minute before `at`; none when nothing
+    /// Returns the percentiles of `name` over all pods that measure it in the minute before `at`; none when nothing
     /// was measured between two scrapes.
     pub fn percentiles(&self, name: LatencyName, at: Timestamp) -> Option<Percentiles> {
+        let all = self.series.iter().filter(|((known, _), _)| *known == name);
+        Self::over(all.map(|(_, scrapes)| scrapes), at)
+    }
+
+    /// Returns the percentiles of `name` at one pod, in the same way.
+    pub fn of_pod(&self, name: LatencyName, pod: &Arc<str>, at: Timestamp) -> Option<Percentiles> {
+        Self::over(self.series.get(&(name, Arc::clone(pod))).into_iter(), at)
+    }
+
+    fn over<'a>(all: impl Iterator<Item = &'a Scrapes>, at: Timestamp) -> Option<Percentiles> {
         let mut sum: Buckets = Vec::new();
         let mut window = Duration::ZERO;
-        for (_, scrapes) in self.series.iter().filter(|((known, _), _)| *known == name) {
+        for scrapes in all {
             let recent = || scrapes.iter().filter(|(taken, _)| at.since(*taken) <= WINDOW);
             let (Some((from, first)), Some((to, last))) = (recent().next(), recent().next_back())
             else {
@@ -90,7 +104,8 @@ impl Latencies {
         let count = sum.last().map(|(_, count)| *count).filter(|count| *count > 0.0)?;
         let (p50, _) = quantile(&sum, count * 0.5);
         let (p95, beyond) = quantile(&sum, count * 0.95);
-        Some(Percentiles { p50, p95, beyond, count, window })
+        let (p99, p99_beyond) = quantile(&sum, count * 0.99);
+        Some(Percentiles { p50, p95, beyond, p99, p99_beyond, count, window })
     }
 }
 
@@ -186,6 +201,7 @@ mod tests {
         let early = percentiles(&latencies, 30).unwrap();
         assert_eq!((early.count, early.window), (100.0, Duration::from_secs(30)));
         assert!((early.p50 - 0.5).abs() < 1e-9 && (early.p95 - 0.95).abs() < 1e-9, "{early:?}");
+        assert!((early.p99 - 0.99).abs() < 1e-9 && !early.p99_beyond, "{early:?}");
 
         latencies.take(&histogram([1_050.0, 1_100.0, 1_120.0]), at(90));
         let late = percentiles(&latencies, 90).unwrap();

@@ -95,6 +95,7 @@ struct Scraped {
     ttft_count: [f64; 2],
     queued: Option<f64>,
     registered: Option<f64>,
+    routed_to: Option<f64>,
     hits: [f64; 2],
     prompts: [f64; 2],
     answers: [f64; 2],
@@ -155,6 +156,7 @@ impl Router {
             GaugeName::TtftCount => scraped.ttft_count = [scraped.ttft_count[1], value],
             GaugeName::Queued => scraped.queued = Some(value),
             GaugeName::Registered => scraped.registered = Some(value),
+            GaugeName::RouterWorkers => scraped.routed_to = Some(value),
             GaugeName::RouterHitSum => scraped.hits[0] = value,
             GaugeName::RouterHitCount => scraped.hits[1] = value,
             GaugeName::InputTokenSum => scraped.prompts[0] = value,
@@ -237,14 +239,24 @@ impl Router {
         Some(mean(|scraped| scraped.prompts)? + mean(|scraped| scraped.answers)?)
     }
 
-    /// Returns the requests that wait in all frontends.
-    pub fn queued(&self) -> Option<f64> {
-        self.scrapes.values().filter_map(|scraped| scraped.queued).reduce(|a, b| a + b)
+    /// Returns the requests that wait in all frontends that are `there`.
+    pub fn queued(&self, there: impl Fn(&str) -> bool) -> Option<f64> {
+        self.present(there).filter_map(|scraped| scraped.queued).reduce(|a, b| a + b)
     }
 
-    /// Returns the workers that are registered with the indexer that has the fewest.
-    pub fn registered(&self) -> Option<f64> {
-        self.scrapes.values().filter_map(|scraped| scraped.registered).reduce(f64::min)
+    /// Returns the workers that are registered with the indexer that has the fewest, of those that are `there`.
+    pub fn registered(&self, there: impl Fn(&str) -> bool) -> Option<f64> {
+        self.present(there).filter_map(|scraped| scraped.registered).reduce(f64::min)
+    }
+
+    /// Returns the workers that are registered with the router that has the fewest, of those that are `there`.
+    pub fn routed_to(&self, there: impl Fn(&str) -> bool) -> Option<f64> {
+        self.present(there).filter_map(|scraped| scraped.routed_to).reduce(f64::min)
+    }
+
+    /// Returns the metrics of pods that are `there`: those of others are of the past.
+    fn present(&self, there: impl Fn(&str) -> bool) -> impl Iterator<Item = &Scraped> {
+        self.scrapes.iter().filter(move |(pod, _)| there(pod)).map(|(_, scraped)| scraped)
     }
 
     /// Returns when routers' logs last told of what their tally counts.

@@ -208,6 +208,8 @@ struct Router<'a> {
     ttft: Option<Percentiles>,
     itl: Option<Percentiles>,
     request_duration: Option<Percentiles>,
+    queue_time: Option<Percentiles>,
+    registered_workers: Option<u64>,
 }
 
 /// A latency over the last minute, in seconds.
@@ -216,6 +218,8 @@ struct Percentiles {
     p50: f64,
     p95: f64,
     p95_is_at_least: bool,
+    p99: f64,
+    p99_is_at_least: bool,
     count: u64,
     window_seconds: f64,
     objective_p95: Option<f64>,
@@ -436,6 +440,8 @@ impl<'a> Router<'a> {
             ttft: router.ttft.map(Percentiles::new),
             itl: router.itl.map(Percentiles::new),
             request_duration: router.duration.map(Percentiles::new),
+            queue_time: router.queue_time.map(Percentiles::new),
+            registered_workers: router.counted.routed_to,
         }
     }
 }
@@ -446,6 +452,8 @@ impl Percentiles {
             p50: latency.p50,
             p95: latency.p95,
             p95_is_at_least: latency.beyond,
+            p99: latency.p99,
+            p99_is_at_least: latency.p99_beyond,
             count: latency.count,
             window_seconds: latency.window.as_secs_f64(),
             objective_p95: latency.objective,

@@ -32,6 +32,8 @@ pub struct Counted {
     pub moved: Vec<(&'static str, &'static str, u64)>,
     /// Workers that are registered with a standalone indexer, the fewest of all indexers.
     pub registered: Option<u64>,
+    /// Workers that are registered with a router, the fewest of all routers.
+    pub routed_to: Option<u64>,
 }
 
 /// Data from the routers.
@@ -88,6 +90,8 @@ pub struct RouterSummary {
     pub itl: Option<Latency>,
     /// Time to the last token over the last minute.
     pub duration: Option<Latency>,
+    /// Time that requests waited in engines' queues over the last minute.
+    pub queue_time: Option<Latency>,
     /// Requests and their lengths over the last five minutes.
     pub mix: Option<RequestMix>,
     /// Mean of the requests in flight over the last minute, all workers together.
@@ -118,7 +122,7 @@ impl RequestMix {
     }
 }
 
-/// Percentiles of a latency over the last minute, from frontends' histograms.
+/// Percentiles of a latency over the last minute, from the histograms of frontends or engines.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Latency {
     /// Half were at most that long, in seconds.
@@ -127,6 +131,10 @@ pub struct Latency {
     pub p95: f64,
     /// True when the 95 % lie beyond the last bound of the histogram.
     pub beyond: bool,
+    /// 99 % were at most that long, in seconds.
+    pub p99: f64,
+    /// True when the 99 % lie beyond the last bound of the histogram.
+    pub p99_beyond: bool,
     /// Number of measurements.
     pub count: u64,
     /// The time that they are of.

@@ -118,6 +118,8 @@ pub struct InEngine {
     pub running: Option<u64>,
     /// Those that wait.
     pub waiting: Option<u64>,
+    /// The time that 95 % of them waited at most, in the last minute.
+    pub queue_time: Option<Duration>,
 }
 
 /// One rank of one worker.

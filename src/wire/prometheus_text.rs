@@ -7,7 +7,7 @@ mod pairs;
 mod sample;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use histogram::Histograms;
@@ -27,6 +27,9 @@ use crate::frame::{Frame, Origin};
 /// Largest scrape that is parsed; real ones are some 100 KB.
 const SCRAPE_LIMIT: usize = 16 << 20;
 
+/// Workers of one router that are counted; more are no deployment.
+const WORKER_LIMIT: usize = 65_536;
+
 pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
     let Origin::Metrics { pod, .. } = &frame.origin else { return Ok(()) };
     let text = utf8(frame)?;
@@ -41,10 +44,15 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
     let mut counted: BTreeMap<GaugeName, f64> = BTreeMap::new();
     let mut pairs = Pairs::default();
     let mut histograms = Histograms::default();
+    // A worker has one series for each of its ranks.
+    let mut routed_to: BTreeSet<&str> = BTreeSet::new();
     for sample in &samples {
         let value = sample.value;
         if sample.metric == metric::ADOPTED_SIZE {
             facts.other.extend(adopted(ClaimWhat::BlockSize, pod, sample, value));
+        } else if sample.metric == metric::ROUTER_WORKER {
+            let id = sample.labels.get(metric::ROUTER_WORKER_ID);
+            routed_to.extend(id.filter(|_| value > 0.0 && routed_to.len() < WORKER_LIMIT));
         } else if pairs.take(sample, value) || histograms.take(sample, value) {
         } else if let Some(name) = applied(sample) {
             *counted.entry(name).or_default() += value;
@@ -65,6 +73,9 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
     }
     pairs.tell(pod, facts);
     histograms.tell(pod, facts);
+    if !routed_to.is_empty() {
+        counted.insert(GaugeName::RouterWorkers, routed_to.len() as f64);
+    }
     facts.other.extend(counted.into_iter().map(|(name, value)| {
         let (worker, dp_rank) = (None, None);
         Fact::Gauge(Gauge { pod: Arc::clone(pod), worker, dp_rank, name, value })
@@ -82,6 +93,7 @@ fn is_wanted(line: &str) -> bool {
     }
     let name = if name.contains(':') { name.replace(':', "_").into() } else { Cow::Borrowed(name) };
     *name == *metric::ADOPTED_SIZE
+        || *name == *metric::ROUTER_WORKER
         || name.ends_with(metric::EVENTS_APPLIED)
         || gauge_of(&name).is_some()
         || pairs::is_part(&name)
@@ -330,6 +342,38 @@ mod tests {
         let buckets = vec![(0.47, 2.0), (1.0, 8.0), (f64::INFINITY, 4.0)];
         let name = LatencyName::FirstToken;
         assert_eq!(facts, [Fact::Histogram(Histogram { pod: "worker".into(), name, buckets })]);
+    }
+
+    #[test]
+    fn a_router_counts_each_registered_worker_once_however_many_ranks_it_has() {
+        let name = "dynamo_component_router_worker_registered";
+        let text = format!(
+            "{name}{{dp_rank=\"0\",router_worker_id=\"17\",worker_type=\"decode\"}} 1\n\
+             {name}{{dp_rank=\"1\",router_worker_id=\"17\",worker_type=\"decode\"}} 1\n\
+             {name}{{dp_rank=\"0\",router_worker_id=\"18\",worker_type=\"prefill\"}} 1\n\
+             {name}{{dp_rank=\"0\",router_worker_id=\"19\",worker_type=\"decode\"}} 0\n"
+        );
+
+        assert_eq!(gauges(String::leak(text)), [(GaugeName::RouterWorkers, None, 2.0)]);
+    }
+
+    #[test]
+    fn the_time_in_an_engines_queue_is_read_under_the_name_of_each_engine() {
+        let of = |name: &str| {
+            let text = format!("{name}_bucket{{le=\"0.3\"}} 3\n{name}_bucket{{le=\"+Inf\"}} 4\n");
+            match &facts(String::leak(text))[..] {
+                [Fact::Histogram(histogram)] => (histogram.name, histogram.buckets.clone()),
+                other => panic!("{name}: {other:?}"),
+            }
+        };
+        let buckets = vec![(0.3, 3.0), (f64::INFINITY, 4.0)];
+        for name in [
+            "vllm:request_queue_time_seconds",
+            "trtllm_request_queue_time_seconds",
+            "sglang:queue_time_seconds",
+        ] {
+            assert_eq!(of(name), (LatencyName::Queue, buckets.clone()), "{name}");
+        }
     }
 
     #[test]

@@ -44,7 +44,7 @@ fn queries(which: Dashboard) -> Vec<String> {
 }
 
 /// Metrics that recordings of KV events alone do not fill: a deployment with pods and a frontend does.
-const OF_FRONTENDS: [&str; 12] = [
+const OF_FRONTENDS: [&str; 14] = [
     "requests_routed",
     "requests_in_flight",
     "kvtop_block_size_tokens",
@@ -52,6 +52,8 @@ const OF_FRONTENDS: [&str; 12] = [
     "kvtop_cached_tokens_ratio",
     "kvtop_time_to_first_token_seconds",
     "kvtop_inter_token_latency_seconds",
+    "kvtop_queue_time_seconds",
+    "kvtop_router_workers",
     "kvtop_kv_utilization_ratio",
     "kvtop_requests_queued",
     "kvtop_router_log_warnings_total",
@@ -139,7 +141,7 @@ async fn dashboards_and_rules_tell_two_deployments_apart_through_a_restart() {
 
 #[test]
 fn dashboards_show_what_frontends_and_pods_report() {
-    let cluster = Cluster::of(1);
+    let cluster = Cluster::with(1, true);
     let listen = format!("127.0.0.1:{}", free_port());
     let arguments =
         ["-n", "team-00", "--kubeconfig", &cluster.kubeconfig, "--metrics-level", "rank"];
@@ -147,6 +149,8 @@ fn dashboards_show_what_frontends_and_pods_report() {
     let prometheus = Prometheus::scraping(&[&listen], None);
     prometheus.wait("sum(rate(kvtop_requests_routed_total[30s]))", |rate| rate > 0.0);
     prometheus.wait("kvtop_time_to_first_token_seconds{quantile=\"0.95\"}", |span| span > 0.0);
+    prometheus.wait("kvtop_queue_time_seconds{quantile=\"0.99\"}", |span| span > 0.0);
+    prometheus.wait_for("kvtop_router_workers", 2.0);
     prometheus.wait("count(kvtop_worker_requests_in_flight)", |workers| workers >= 2.0);
 
     every_query_answers(&prometheus, is_of_frontends);

@@ -86,6 +86,8 @@ pub(super) fn healthy() -> Evidence {
         p50: 0.3,
         p95: 0.5,
         beyond: false,
+        p99: 0.6,
+        p99_beyond: false,
         count: 200.0,
         window: std::time::Duration::from_secs(60),
     });

@@ -468,7 +468,7 @@ fn numbers_end_where_their_columns_end_however_large_they_are() {
     for key in "2c".chars() {
         press(key);
     }
-    for key in " jjjjjjjjjjjjjjjjj j j j j j j j j j j j j".chars() {
+    for key in " jjjjjjjjjjjjjjjjjj j j j j j j j j j j j j".chars() {
         press(key);
     }
     shell.update(kvtop::tui::command::Command::Back, &picture);

@@ -223,7 +223,9 @@ fn felt() -> Felt {
 
 fn latency(p50: f64, p95: f64) -> Latency {
     let window = Duration::from_secs(60);
-    Latency { p50, p95, beyond: false, count: 66, window, objective: None }
+    let p99 = p95 * 1.25;
+    let (beyond, p99_beyond) = (false, false);
+    Latency { p50, p95, beyond, p99, p99_beyond, count: 66, window, objective: None }
 }
 
 fn tree() -> TreeSummary {

@@ -59,10 +59,11 @@ pub(super) fn summary(known: &Knowledge, at: Timestamp) -> RouterSummary {
             .then(|| others.iter().map(|(_, w)| w.parent + w.remove).sum()),
         block_size_inferred: router.fractions.block_size(),
         ttft_mean: router.ttft_mean(),
-        queued: router.queued().map(whole),
+        queued: router.queued(|pod| !known.shown.is_deleted(pod)).map(whole),
         ttft: latency(LatencyName::FirstToken),
         itl: latency(LatencyName::InterToken),
         duration: latency(LatencyName::Request),
+        queue_time: latency(LatencyName::Queue),
         mix: known.routing.mix.figures(at).map(mix),
         in_flight: in_flight(known, at),
     }
@@ -91,11 +92,13 @@ fn in_flight(known: &Knowledge, at: Timestamp) -> Option<f64> {
 /// Returns what pods counted.
 fn counted(known: &Knowledge) -> Counted {
     let traffic = &known.routing.traffic;
+    let there = |pod: &str| !known.shown.is_deleted(pod);
     Counted {
         prompt_tokens: traffic.prompt_tokens().map(whole),
         output_tokens: traffic.output_tokens().map(whole),
         moved: traffic.moved().map(|(from, to, count)| (from, to, whole(count))).collect(),
-        registered: known.routing.router.registered().map(whole),
+        registered: known.routing.router.registered(there).map(whole),
+        routed_to: known.routing.router.routed_to(there).map(whole),
     }
 }
 
@@ -135,12 +138,14 @@ fn latency(
     let objective = match name {
         LatencyName::FirstToken => objectives.ttft_p95,
         LatencyName::InterToken => objectives.itl_p95,
-        LatencyName::Request => None,
+        LatencyName::Request | LatencyName::Queue => None,
     };
     Some(Latency {
         p50: found.p50,
         p95: found.p95,
         beyond: found.beyond,
+        p99: found.p99,
+        p99_beyond: found.p99_beyond,
         count: whole(found.count),
         window: found.window,
         objective: objective.map(|objective| objective.as_secs_f64()),

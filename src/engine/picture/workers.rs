@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{room, sourced};
 use crate::domain::{
-    Backend, Basis, ClaimOf, ClaimValue, ClaimWhat, Counters, Pod, Subject, Timestamp,
+    Backend, Basis, ClaimOf, ClaimValue, ClaimWhat, Counters, LatencyName, Pod, Subject, Timestamp,
 };
 use crate::engine::judge::Verdicts;
 use crate::engine::known::Knowledge;
@@ -13,7 +13,7 @@ use crate::engine::meters::RankNow;
 use crate::engine::{Fleet, MINUTE};
 use crate::metrics::{RANK_WINDOW, Window};
 use crate::mirror::Mirror;
-use crate::model::{Measured, RankRecord, ScrapedRoom, StoredClaim, WorkerRecord};
+use crate::model::{Latencies, Measured, RankRecord, ScrapedRoom, StoredClaim, WorkerRecord};
 use crate::snapshot::{
     Belongs, BlockSizes, InEngine, Knowledge as Past, RateSet, RouterLoad, Series, Sourced, Totals,
     WorkerRow,
@@ -93,7 +93,12 @@ fn row(
         routed_per_second: routed_per_second(known, index, at),
         mean_overlap: (overlap.known > 0).then(|| overlap.blocks / overlap.known as f64),
         in_flight: known.fleet.loads.in_flight(record.rank, at).map(|load| super::whole(load.now)),
-        in_engine: in_engine(&record.scraped),
+        in_engine: in_engine(
+            &record.scraped,
+            &known.routing.latencies,
+            worker.and_then(|worker| worker.pod.as_ref()),
+            at,
+        ),
         last_event: record.last_event,
         last_event_id: record.last_event_id,
         missing: record.ledger.missing,
@@ -114,10 +119,17 @@ fn row(
     }
 }
 
-/// Returns the requests in an engine.
-fn in_engine(scraped: &ScrapedRoom) -> InEngine {
+/// Returns the requests in an engine, whose metrics `pod` serves.
+fn in_engine(
+    scraped: &ScrapedRoom,
+    latencies: &Latencies,
+    pod: Option<&Arc<str>>,
+    at: Timestamp,
+) -> InEngine {
     let value = |known: &Option<Measured<u64>>| known.as_ref().map(|known| known.value);
-    InEngine { running: value(&scraped.running), waiting: value(&scraped.waiting) }
+    let queue = pod.and_then(|pod| latencies.of_pod(LatencyName::Queue, pod, at));
+    let queue_time = queue.and_then(|queue| Duration::try_from_secs_f64(queue.p95).ok());
+    InEngine { running: value(&scraped.running), waiting: value(&scraped.waiting), queue_time }
 }
 
 /// Returns what a worker belongs to, by its pod where that is known.

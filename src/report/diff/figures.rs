@@ -14,14 +14,19 @@ const FIGURES: &[(Section, &str, Unit, Figure)] = &[
     (Section::Hits, "requests with a cache hit", Unit::Share, |it| it.hits.requests_with_hit),
     (Section::Latency, "TTFT p50", Unit::Seconds, |it| Some(it.router.ttft?.p50)),
     (Section::Latency, "TTFT p95", Unit::Seconds, |it| Some(it.router.ttft?.p95)),
+    (Section::Latency, "TTFT p99", Unit::Seconds, |it| it.router.ttft?.p99),
     (Section::Latency, "ITL p50", Unit::Seconds, |it| Some(it.router.itl?.p50)),
     (Section::Latency, "ITL p95", Unit::Seconds, |it| Some(it.router.itl?.p95)),
+    (Section::Latency, "ITL p99", Unit::Seconds, |it| it.router.itl?.p99),
     (Section::Latency, "request duration p50", Unit::Seconds, |it| {
         Some(it.router.request_duration?.p50)
     }),
     (Section::Latency, "request duration p95", Unit::Seconds, |it| {
         Some(it.router.request_duration?.p95)
     }),
+    (Section::Latency, "queue time p50", Unit::Seconds, |it| Some(it.router.queue_time?.p50)),
+    (Section::Latency, "queue time p95", Unit::Seconds, |it| Some(it.router.queue_time?.p95)),
+    (Section::Latency, "queue time p99", Unit::Seconds, |it| it.router.queue_time?.p99),
     (Section::Rates, "requests", Unit::PerSecond, |it| it.router.requests_per_second),
     (Section::Rates, "queued requests", Unit::Count, |it| it.router.queued),
     (Section::Rates, "stores", Unit::PerSecond, |it| rate(it, |rate| rate.stores)),
@@ -36,6 +41,9 @@ const FIGURES: &[(Section, &str, Unit, Figure)] = &[
     (Section::Index, "blocks without a known parent", Unit::Count, |it| it.tree.orphan),
     (Section::Index, "KV cache in use, mean of workers", Unit::Share, utilization),
     (Section::Workers, "workers", Unit::Count, |it| Some(it.present()?.len() as f64)),
+    (Section::Workers, "workers registered with routers", Unit::Count, |it| {
+        it.router.registered_workers
+    }),
 ];
 
 /// Returns the sum of a rate over the workers that are there, in the last minute.

@@ -95,12 +95,16 @@ pub(super) struct Router {
     pub(super) ttft: Option<Percentiles>,
     pub(super) itl: Option<Percentiles>,
     pub(super) request_duration: Option<Percentiles>,
+    pub(super) queue_time: Option<Percentiles>,
+    pub(super) registered_workers: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(super) struct Percentiles {
     pub(super) p50: f64,
     pub(super) p95: f64,
+    /// Files of earlier versions have none.
+    pub(super) p99: Option<f64>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

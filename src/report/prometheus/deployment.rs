@@ -114,7 +114,7 @@ fn findings(page: &mut Page, snapshot: &Snapshot, labels: &Labels) {
 /// Adds what users notice, over the last minute; absent where nothing reports it.
 fn users(page: &mut Page, snapshot: &Snapshot, labels: &Labels) {
     let (router, felt) = (&snapshot.router, &snapshot.felt);
-    let latencies: [(Stated, Option<Latency>); 3] = [
+    let latencies: [(Stated, Option<Latency>); 4] = [
         (
             gauge("kvtop_time_to_first_token_seconds", "Time to first token in the last minute"),
             router.ttft,
@@ -127,10 +127,16 @@ fn users(page: &mut Page, snapshot: &Snapshot, labels: &Labels) {
             gauge("kvtop_request_duration_seconds", "Time to the last token in the last minute"),
             router.duration,
         ),
+        (
+            gauge("kvtop_queue_time_seconds", "Time in engines' queues in the last minute"),
+            router.queue_time,
+        ),
     ];
     for (stated, latency) in latencies {
         let Some(latency) = latency else { continue };
-        for (quantile, value) in [("0.5", latency.p50), ("0.95", latency.p95)] {
+        for (quantile, value) in
+            [("0.5", latency.p50), ("0.95", latency.p95), ("0.99", latency.p99)]
+        {
             page.put(&stated, &labels.with("quantile", quantile), value);
         }
     }
@@ -298,6 +304,11 @@ fn put_traffic(page: &mut Page, snapshot: &Snapshot, labels: &Labels) {
             "kvtop_indexer_workers",
             "Workers registered with the indexer that has the fewest",
         );
+        page.put(&workers, labels, registered);
+    }
+    if let Some(registered) = counted.routed_to {
+        let workers =
+            gauge("kvtop_router_workers", "Workers registered with the router that has the fewest");
         page.put(&workers, labels, registered);
     }
 }

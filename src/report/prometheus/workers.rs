@@ -69,7 +69,7 @@ const fn worker(name: &'static str, help: &'static str, kind: Kind) -> Stated {
 }
 
 /// Each metric of a worker: name, meaning, kind, how ranks add up, value.
-const WORKER: [(&str, &str, Kind, Fold, Value); 17] = [
+const WORKER: [(&str, &str, Kind, Fold, Value); 18] = [
     (
         "kvtop_worker_accepted_blocks",
         "Blocks as a router counts them",
@@ -156,6 +156,13 @@ const WORKER: [(&str, &str, Kind, Fold, Value); 17] = [
         Kind::Gauge,
         Fold::Sum,
         |row, _| row.in_engine.waiting.map(|count| count as f64),
+    ),
+    (
+        "kvtop_worker_queue_time_p95_seconds",
+        "Time in the engine's queue that 95 % of requests stayed below, in the last minute",
+        Kind::Gauge,
+        Fold::Max,
+        |row, _| row.in_engine.queue_time.map(|time| time.as_secs_f64()),
     ),
     (
         "kvtop_worker_kv_utilization_ratio",

@@ -8,7 +8,7 @@ use std::time::Duration;
 use ratatui::layout::Rect;
 
 use super::{PanelContext, PanelId};
-use crate::snapshot::RouterSummary;
+use crate::snapshot::{Latency, RouterSummary};
 use crate::tui::judge::{self, State};
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
@@ -111,13 +111,53 @@ fn fit(canvas: &mut Canvas<'_>, area: Rect, mut x: u16, y: u16, parts: &[Part]) 
 fn facts(context: &PanelContext<'_>, glyphs: &Glyphs) -> Vec<Fact> {
     let router = &context.snapshot.router;
     let mut facts = vec![hits(context, glyphs), requests(router, glyphs), latency(router, glyphs)];
+    facts.extend(registered(context));
     facts.push(sizes::fact(context, glyphs));
     facts.extend(stores(context));
     facts.extend(warnings(router, glyphs));
     facts.push(cost(router, glyphs));
     facts.extend(tree_size(router, glyphs));
     facts.extend(mirror::facts(context, glyphs));
+    facts.extend(router.itl.map(|it| fact("ITL", percentiles(&it, glyphs))));
+    facts.extend(router.queue_time.map(|it| fact("engine queue", percentiles(&it, glyphs))));
     facts
+}
+
+/// Workers that a router has registered, beside those that discovery shows. A router that lacks some sends them no
+/// requests.
+fn registered(context: &PanelContext<'_>) -> Option<Fact> {
+    let registered = context.snapshot.router.counted.routed_to?;
+    let mut there: Vec<_> = context
+        .snapshot
+        .workers
+        .iter()
+        .filter(|row| !row.gone)
+        .map(|row| row.rank.worker)
+        .collect();
+    there.sort_unstable();
+    there.dedup();
+    let fewer = usize::try_from(registered).is_ok_and(|count| count < there.len());
+    let role = if fewer { State::Warn.role() } else { Role::Fg };
+    let known = format!("{} with the router", text::count(registered));
+    let shown = format!(", {} in discovery", text::count(there.len() as u64));
+    Some(fact("registered", vec![part(known, role), part(shown, Role::Muted)]))
+}
+
+/// Percentiles of a latency of some milliseconds to some seconds; the last one is left out where there is no room.
+fn percentiles(latency: &Latency, glyphs: &Glyphs) -> Vec<Part> {
+    let time = |seconds: f64, beyond: bool| {
+        let least = if beyond { glyphs.least } else { "" };
+        if seconds < 1.0 {
+            format!("{least}{:.0} ms", seconds * 1e3)
+        } else {
+            format!("{least}{seconds:.2} s")
+        }
+    };
+    let dot = glyphs.dot;
+    let (p50, p95) = (time(latency.p50, false), time(latency.p95, latency.beyond));
+    let p99 = time(latency.p99, latency.p99_beyond);
+    let plain = |text| part(text, Role::Fg);
+    vec![plain(format!("p50 {p50} {dot} p95 {p95}")), plain(format!(" {dot} p99 {p99}"))]
 }
 
 /// Store events without blocks, which a publisher sends that rejects the blocks of its engine. The row is short, so
@@ -221,7 +261,11 @@ fn latency(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
     let queued = router
         .queued
         .map(|queued| part(format!(" {} {} queued", glyphs.dot, text::count(queued)), Role::Fg));
-    fact("TTFT", [ttft].into_iter().chain(queued).collect())
+    let p99 = router.ttft.map(|ttft| {
+        let at_least = if ttft.p99_beyond { glyphs.least } else { "" };
+        part(format!(" {} p99 {at_least}{:.2} s", glyphs.dot, ttft.p99), Role::Fg)
+    });
+    fact("TTFT", [ttft].into_iter().chain(queued).chain(p99).collect())
 }
 
 fn warnings(router: &RouterSummary, glyphs: &Glyphs) -> Vec<Fact> {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// Labels whose values are ids, sizes or names of parts of a deployment. A decoder sees no others.
-const KNOWN: [&str; 34] = [
+const KNOWN: [&str; 35] = [
     "block_size",
     "component",
     "dp_rank",
@@ -31,6 +31,7 @@ const KNOWN: [&str; 34] = [
     "rank",
     "request_type",
     "router_id",
+    "router_worker_id",
     "source",
     "stage",
     "status",

@@ -197,6 +197,7 @@ fn setting_line(fact: &Fact) -> String {
                 LatencyName::FirstToken => "times to first token",
                 LatencyName::InterToken => "times between tokens",
                 LatencyName::Request => "durations of requests",
+                LatencyName::Queue => "times in an engine's queue",
             };
             let count = histogram.buckets.last().map_or(0.0, |(_, count)| *count);
             format!("METRIC {name} of {}: {count} in buckets", histogram.pod)

@@ -221,6 +221,17 @@ columns! {
     .sorted_by(|entry| entry.row.in_engine.waiting.and_then(number))
     .total(|pen| pen.sum(|row| row.in_engine.waiting));
 
+    /// Time in the engine's queue.
+    QueueTime = Spec::new(
+        "QUEUE p95",
+        "time in the engine's queue that 95 % of requests stayed below, over 1 min",
+        |pen, entry| pen.known(entry.row.in_engine.queue_time.map(text::latency)),
+    )
+    .wide(9, 6)
+    .measured()
+    .when(|snapshot| snapshot.workers.iter().any(|row| row.in_engine.queue_time.is_some()))
+    .sorted_by(|entry| entry.row.in_engine.queue_time.map(|time| time.as_secs_f64()));
+
     /// Requests routed per second.
     Routed = Spec::new("ROUTED/s", "requests routed to it per second, over 1 min", |_, entry| {
         plain(text::short(entry.row.routed_per_second))
