@@ -311,6 +311,23 @@ fn an_abort_and_a_stack_overflow_leave_a_usable_terminal() {
 }
 
 #[test]
+fn ids_of_findings_are_links_where_pages_are_named_and_the_terminal_has_colours() {
+    let shown = |vars: &[(&str, &str)]| {
+        let vars = [&[("KVTOP_LINKS", "https://docs.example/")], vars].concat();
+        let pty = Pty::spawn(env!("CARGO_BIN_EXE_kvtop"), &["demo", "mismatch"], &vars, SIZE);
+        pty.wait_for("the finding", |screen| screen.contains("KVT001"));
+        // What the terminal shows is the same: the sequence takes no columns.
+        pty.written()
+    };
+    let link = b"\x1b]8;id=KVT001;https://docs.example/KVT001\x1b\\K\x1b]8;;\x1b\\";
+    let has = |bytes: &[u8], part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
+    assert!(has(&shown(&[]), link));
+    for plain in [("NO_COLOR", "1"), ("TERM", "linux"), ("KVTOP_LINKS", "")] {
+        assert!(!has(&shown(&[plain]), b"\x1b]8;"), "{plain:?}");
+    }
+}
+
+#[test]
 fn the_title_is_ours_while_it_runs_and_given_back_after() {
     let mut pty = demo();
     pty.wait_for_bytes("the title to be kept", b"\x1b[22;2t");

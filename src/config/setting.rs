@@ -139,6 +139,17 @@ pub const NOTIFY: &Setting = &Setting {
             that it knows: OSC 9 (iTerm2, WezTerm, kitty) or OSC 777 (foot, urxvt)",
 };
 
+/// Links of findings.
+pub const LINKS: &Setting = &Setting {
+    name: "links",
+    kind: Kind::Text,
+    default: None,
+    flag: None,
+    example: "https://docs.example/kvtop/",
+    about: "Link the ids of findings on the screen (OSC 8) to their pages, at this address with the id behind it, such \
+            as KVT001; `kvtop export` serves such pages below /explain/. No links without colours",
+};
+
 /// The Kubernetes namespace.
 pub const NAMESPACE: &Setting = &Setting {
     name: "namespace",
@@ -243,7 +254,7 @@ pub const NATS_CONTEXT: &Setting = &Setting {
 };
 
 /// Every setting with a name of its own, in the order of the file.
-pub const SETTINGS: [&Setting; 19] = [
+pub const SETTINGS: [&Setting; 20] = [
     THEME,
     THEME_DARK,
     THEME_LIGHT,
@@ -253,6 +264,7 @@ pub const SETTINGS: [&Setting; 19] = [
     MOUSE,
     BELL,
     NOTIFY,
+    LINKS,
     NAMESPACE,
     CONTEXT,
     DGD,

@@ -200,6 +200,18 @@ pub(super) fn options(config: &Config) -> Result<TerminalOptions, RunError> {
     described(config)
 }
 
+/// Returns what links of findings begin with: as configured, else the repository's pages once the package names a
+/// repository. A terminal without colours, or the kernel's own console, would show the sequence or ignore it.
+fn links(level: Level, configured: Option<&str>) -> Option<String> {
+    let plain = std::env::var_os("TERM").is_some_and(|term| term == "linux");
+    if level == Level::Mono || plain {
+        return None;
+    }
+    let repository = env!("CARGO_PKG_REPOSITORY");
+    let own = || format!("{repository}/blob/HEAD/docs/deploy/runbooks/{{id}}.md");
+    configured.map(str::to_owned).or_else(|| (!repository.is_empty()).then(own))
+}
+
 /// Returns the capabilities of the terminal, from its environment and the options.
 pub(super) fn described(config: &Config) -> Result<TerminalOptions, RunError> {
     let env = |name: &str| std::env::var(name).unwrap_or_default();
@@ -230,6 +242,7 @@ pub(super) fn described(config: &Config) -> Result<TerminalOptions, RunError> {
             Some("osc777") => Notify::Osc777,
             _ => Notify::Off,
         },
+        links: links(level, config.text(known::LINKS)),
         panics: None,
     })
 }

@@ -7,6 +7,7 @@ mod clipboard;
 mod export;
 mod ground;
 mod guard;
+mod links;
 mod panics;
 mod screen;
 mod signals;
@@ -54,6 +55,8 @@ pub struct TerminalOptions {
     pub window: Option<Duration>,
     /// The notification of the desktop for each new critical finding.
     pub notify: Notify,
+    /// The beginning of addresses that the ids of findings lead to; none without links.
+    pub links: Option<String>,
     /// True to ring once for each new critical finding.
     pub bell: bool,
     /// Gets a line for each panic outside of the UI; the screen says it as well.
