@@ -67,7 +67,8 @@ pub struct EngineOptions {
     pub logs_only: bool,
     /// True when the user named the logs: they are a router's unless their names say otherwise.
     pub logs_named: bool,
-    /// True when only verdicts and present figures are wanted: charts and journal keep little.
+    /// True when only verdicts and present figures are wanted: charts and journal keep little, and rules are judged
+    /// every few seconds.
     pub brief: bool,
 }
 
@@ -196,6 +197,11 @@ impl Engine {
     fn judge_before(&mut self, at: Timestamp) {
         let known = self.known.times.newest;
         if self.known.times.frames == 0 || at.seconds() <= known.seconds() {
+            return;
+        }
+        // Whoever wants verdicts alone has hundreds of engines, and no use for those of each second.
+        let judged = self.verdicts.judged.filter(|_| self.known.options.brief);
+        if judged.is_some_and(|judged| at.since(judged) < SILENCE) {
             return;
         }
         self.learner().apply_kv();

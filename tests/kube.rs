@@ -40,7 +40,14 @@ async fn client(kube: &FakeKube) -> KubeClient {
 /// Waits that a test can wait for.
 fn pace() -> Pace {
     let ms = Duration::from_millis;
-    Pace { first: ms(20), last: ms(100), slow: ms(150), grace: ms(100), probe: ms(100) }
+    Pace {
+        first: ms(20),
+        last: ms(100),
+        slow: ms(150),
+        grace: ms(100),
+        probe: ms(100),
+        look: ms(1_000),
+    }
 }
 
 async fn watched(kube: &FakeKube) -> Watched {

@@ -127,7 +127,10 @@ impl Learner<'_> {
         }
         if self.starts_a_second(frame) {
             self.apply_kv();
-            self.roll(happened);
+            // Pictures note gauges by themselves, and charts of a brief engine are not shown.
+            if !self.known.options.brief {
+                self.roll(happened);
+            }
         }
         self.known.times.cursor = self.known.times.cursor.max(happened);
         let source = self.note_origin(frame);

@@ -34,7 +34,7 @@ use light::Light;
 /// Time between two looks for new deployments.
 const LIST_EVERY: Duration = Duration::from_secs(10);
 /// Time between two pictures of the fleet, at least.
-const PICTURE_EVERY: Duration = Duration::from_millis(500);
+const PICTURE_EVERY: Duration = Duration::from_secs(1);
 /// Rows on their way to the fleet.
 const ROWS: usize = 1024;
 

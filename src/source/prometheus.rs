@@ -54,6 +54,16 @@ pub enum PrometheusError {
         /// Why.
         why: String,
     },
+    /// Its certificate is not trusted.
+    #[error(
+        "the certificate of {server} is not trusted: pass its authority with --prometheus-ca ({why})"
+    )]
+    Untrusted {
+        /// The address.
+        server: String,
+        /// Why.
+        why: String,
+    },
     /// It wants a login.
     #[error("Prometheus at {server} answered {status}: pass a token with --prometheus-token-file")]
     Unauthorized {
@@ -109,7 +119,10 @@ impl PrometheusClient {
         if let Ok(agent) = HeaderValue::from_str(&user_agent("fleet view")) {
             config.headers.push((header::USER_AGENT, agent));
         }
-        let client = ClientBuilder::try_from(config).map_err(|error| unusable(deepest(&error)))?;
+        let named =
+            options.ca_file.as_ref().map_or(String::new(), |it| format!("{}: ", it.display()));
+        let refused = |error| unusable(format!("{named}{}", deepest(&error)));
+        let client = ClientBuilder::try_from(config).map_err(refused)?;
         Ok(Self { client: client.build(), server, token_file: options.token_file.clone() })
     }
 
@@ -170,7 +183,13 @@ impl PrometheusClient {
                 request.headers_mut().insert(header::AUTHORIZATION, token);
             }
             let response = self.client.send(request).await;
-            let response = response.map_err(|error| unreachable(deepest(&error)))?;
+            let response = response.map_err(|error| match deepest(&error) {
+                // The words of rustls, which has no other way to tell it apart through its callers.
+                why if why.contains("invalid peer certificate") => {
+                    PrometheusError::Untrusted { server: server(), why }
+                }
+                why => unreachable(why),
+            })?;
             let status = response.status();
             let body = Limited::new(response.into_body(), LARGEST).collect().await;
             let body = body.map_err(|error| {

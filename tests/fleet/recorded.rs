@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::nats::{Publisher, recording};
 use crate::support::exporter::Exporter;
+use crate::support::kube_api::tls::Identity;
 use crate::support::nats_server::NatsServer;
 use crate::support::prometheus::{Prometheus, free_port};
 use crate::support::pty::Pty;
@@ -94,6 +95,74 @@ fn a_prometheus_without_metrics_of_kvtop_shows_no_deployment() {
     let pty = screen(&["--prometheus", &empty.url()]);
     pty.wait_for("why nothing is shown", |screen| {
         screen.contains("no deployment found") && screen.contains("has no metrics of kvtop")
+    });
+}
+
+/// A Prometheus behind TLS answers whoever trusts its authority; everybody else reads one sentence that says why.
+#[test]
+fn over_tls_the_authority_of_prometheus_is_trusted_when_it_is_named() {
+    let (own, other) = (Identity::generate(), Identity::generate());
+    let folder = scratch();
+    let file = |name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let certificate = file("tls.crt", &own.pem.0);
+    let prometheus = Prometheus::over_tls(&certificate, &file("tls.key", &own.pem.1));
+    let url = prometheus.url();
+    let authority = |name, text| file(name, text).display().to_string();
+    let (right, wrong) = (authority("right.pem", &own.ca), authority("wrong.pem", &other.ca));
+    let empty = authority("empty.pem", "no certificate\n");
+
+    let pty = screen(&["--prometheus", &url, "--prometheus-ca", &right]);
+    pty.wait_for("an answer over TLS", |screen| screen.contains("has no metrics of kvtop"));
+    for untrusting in
+        [&["--prometheus", &url, "--prometheus-ca", &wrong][..], &["--prometheus", &url]]
+    {
+        let pty = screen(untrusting);
+        pty.wait_for("the unknown authority", |screen| {
+            screen.contains("is not trusted: pass its authority with --prometheus-ca")
+        });
+    }
+    let mut pty = screen(&["--prometheus", &url, "--prometheus-ca", &empty]);
+    pty.wait_for("the file without a certificate", |screen| {
+        let text: String = screen.split_whitespace().collect();
+        text.contains("couldnotuse--prometheus") && text.contains("empty.pem")
+    });
+    assert_ne!(pty.exit_code(), 0);
+}
+
+/// The row of a Prometheus leads to the deployment itself, which Kubernetes then shows.
+#[test]
+fn a_row_of_a_prometheus_is_entered_by_way_of_kubernetes() {
+    let cluster = super::Cluster::of(3);
+    let listen = format!("127.0.0.1:{}", free_port());
+    let watched = ["-n", "chat-01", "-n", "chat-02", "--kubeconfig", &cluster.kubeconfig];
+    let _exporter = Exporter::started(&listen, &watched);
+    let prometheus = Prometheus::scraping(&[&listen], None);
+    prometheus.wait_for("count(kvtop_status{status=\"unknown\"})", 2.0);
+    let url = prometheus.url();
+
+    let pty = screen(&["--prometheus", &url, "--kubeconfig", &cluster.kubeconfig]);
+    pty.wait_for("both rows", |screen| {
+        row(screen, "team-01").contains("chat-01") && row(screen, "team-02").contains("chat-02")
+    });
+    // The second row.
+    pty.send("j\r");
+    pty.wait_for("the deployment", |screen| {
+        screen.contains("chat-02") && !screen.contains("team-01") && screen.contains("Workers")
+    });
+    pty.send("\u{1b}");
+    pty.wait_for("the fleet again", |screen| screen.contains("team-01"));
+
+    // Without a cluster the row stays where it is, and one sentence says why.
+    let nowhere = scratch().join("none");
+    let pty = screen(&["--prometheus", &url, "--kubeconfig", nowhere.to_str().unwrap()]);
+    pty.wait_for("both rows without a cluster", |screen| screen.contains("team-02"));
+    pty.send("\r");
+    pty.wait_for("why it cannot be entered", |screen| {
+        screen.contains("kubeconfig") && screen.contains("team-02")
     });
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use kvtop::snapshot::Snapshot;
 use kvtop::tui::command::{Command, View};
 use kvtop::tui::keymap::Keymap;
 use kvtop::tui::theme::{Glyphs, Level};
@@ -17,16 +18,21 @@ fn what_is_wrong_at_every_size() {
     }
 }
 
+/// A name, and the picture of that name.
+type Kind = (&'static str, fn() -> Snapshot);
+
 #[test]
 fn banners_of_all_kinds() {
-    for (name, picture) in [
-        ("config_only", findings::config_only()),
-        ("two_criticals", findings::two_criticals()),
-        ("resolved", findings::resolved()),
-        ("unknown_only", findings::unknown_only()),
-        ("long_texts", findings::long_texts()),
-        ("hostile", findings::hostile()),
-    ] {
+    let kinds: [Kind; 6] = [
+        ("config_only", findings::config_only),
+        ("two_criticals", findings::two_criticals),
+        ("resolved", findings::resolved),
+        ("unknown_only", findings::unknown_only),
+        ("long_texts", findings::long_texts),
+        ("hostile", findings::hostile),
+    ];
+    for (name, picture) in kinds {
+        let picture = picture();
         let mut out = String::new();
         for size in SIZES {
             let rows = if size.1 >= 30 { 6 } else { 4 };

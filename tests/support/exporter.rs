@@ -30,7 +30,12 @@ impl Exporter {
 
     /// Starts it with these arguments alone.
     pub(crate) fn started(listen: &str, arguments: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_kvtop"))
+        Self::of_program(env!("CARGO_BIN_EXE_kvtop"), listen, arguments)
+    }
+
+    /// Starts that of another build.
+    pub(crate) fn of_program(program: &str, listen: &str, arguments: &[&str]) -> Self {
+        let mut child = Command::new(program)
             .args(["export", "--listen", listen])
             .args(arguments)
             .env("HOME", scratch())

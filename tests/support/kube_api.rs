@@ -12,7 +12,7 @@ mod logs;
 mod route;
 mod serve;
 mod store;
-mod tls;
+pub(crate) mod tls;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -211,6 +211,15 @@ impl FakeKube {
         state.objects.values().filter(|object| object["kind"] == kind).cloned().collect()
     }
 
+    /// Returns all objects of `kind` in `namespace`.
+    pub(crate) fn all_in(&self, kind: &str, namespace: &str) -> Vec<Value> {
+        let state = self.shared.state();
+        let of = |object: &&Value| {
+            object["kind"] == kind && object["metadata"]["namespace"] == namespace
+        };
+        state.objects.values().filter(of).cloned().collect()
+    }
+
     /// Deletes the object `name` of `kind`.
     pub(crate) fn delete(&self, kind: &str, name: &str) -> &Self {
         self.shared.change(|state| state.remove(kind, name));
@@ -391,6 +400,16 @@ impl FakeKube {
         line: &str,
     ) -> &Self {
         self.shared.change(|state| state.log(pod, container).push(at, line));
+        self
+    }
+
+    /// Appends lines, each with its pod and time, to the logs of containers `main`: followers are woken once.
+    pub(crate) fn log_lines(&self, lines: &[(String, kvtop::domain::Timestamp, String)]) -> &Self {
+        self.shared.change(|state| {
+            for (pod, at, line) in lines {
+                state.log(pod, "main").push(*at, line);
+            }
+        });
         self
     }
 

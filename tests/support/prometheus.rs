@@ -56,13 +56,24 @@ pub(crate) fn free_port() -> u16 {
 pub(crate) struct Prometheus {
     child: Child,
     port: u16,
+    over_tls: bool,
 }
 
 impl Prometheus {
     /// Starts one that scrapes `targets` every second, and evaluates the rules in a file.
     pub(crate) fn scraping(targets: &[&str], rules: Option<&Path>) -> Self {
         let targets: Vec<String> = targets.iter().map(|target| format!("\"{target}\"")).collect();
-        Self::with(&format!("[{{targets: [{}]}}]", targets.join(", ")), rules)
+        Self::with(&format!("[{{targets: [{}]}}]", targets.join(", ")), rules, None)
+    }
+
+    /// Starts one without targets whose API is served over TLS with the certificate and key in these files.
+    pub(crate) fn over_tls(certificate: &Path, key: &Path) -> Self {
+        let (certificate, key) = (certificate.display(), key.display());
+        let text =
+            format!("tls_server_config: {{cert_file: \"{certificate}\", key_file: \"{key}\"}}\n");
+        let file = scratch().join("web.yml");
+        std::fs::write(&file, text).unwrap();
+        Self::with("[]", None, Some(&file))
     }
 
     /// Starts one that gives the metrics of each target a namespace.
@@ -71,15 +82,16 @@ impl Prometheus {
             format!("{{targets: [\"{target}\"], labels: {{namespace: \"{namespace}\"}}}}")
         };
         let targets: Vec<String> = targets.iter().map(of).collect();
-        Self::with(&format!("[{}]", targets.join(", ")), None)
+        Self::with(&format!("[{}]", targets.join(", ")), None, None)
     }
 
     /// Returns its address.
     pub(crate) fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+        let scheme = if self.over_tls { "https" } else { "http" };
+        format!("{scheme}://127.0.0.1:{}", self.port)
     }
 
-    fn with(targets: &str, rules: Option<&Path>) -> Self {
+    fn with(targets: &str, rules: Option<&Path>, web: Option<&Path>) -> Self {
         let folder = scratch();
         let port = free_port();
         let config = folder.join("prometheus.yml");
@@ -96,13 +108,18 @@ impl Prometheus {
             .arg(format!("--storage.tsdb.path={}", folder.join("data").display()))
             .arg(format!("--web.listen-address=127.0.0.1:{port}"))
             .arg("--log.level=error")
+            .args(web.map(|file| format!("--web.config.file={}", file.display())))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let mut it = Self { child, port };
+        let mut it = Self { child, port, over_tls: web.is_some() };
         for _ in 0..300 {
+            // What speaks TLS is ready once it answers at all.
+            if it.over_tls && TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                return it;
+            }
             if it.get("/-/ready").is_some_and(|answer| answer.contains(" 200 ")) {
                 return it;
             }

@@ -13,7 +13,7 @@ use crate::engine::meters::RankNow;
 use crate::engine::{Fleet, MINUTE};
 use crate::metrics::{RANK_WINDOW, Window};
 use crate::mirror::Mirror;
-use crate::model::{Latencies, Measured, RankRecord, ScrapedRoom, StoredClaim, WorkerRecord};
+use crate::model::{Measured, RankRecord, ScrapedRoom, StoredClaim, WorkerRecord};
 use crate::snapshot::{
     Belongs, BlockSizes, InEngine, Knowledge as Past, RateSet, RouterLoad, Series, Sourced, Totals,
     WorkerRow,
@@ -93,12 +93,7 @@ fn row(
         routed_per_second: routed_per_second(known, index, at),
         mean_overlap: (overlap.known > 0).then(|| overlap.blocks / overlap.known as f64),
         in_flight: known.fleet.loads.in_flight(record.rank, at).map(|load| super::whole(load.now)),
-        in_engine: in_engine(
-            &record.scraped,
-            &known.routing.latencies,
-            worker.and_then(|worker| worker.pod.as_ref()),
-            at,
-        ),
+        in_engine: in_engine(known, record, worker, at),
         last_event: record.last_event,
         last_event_id: record.last_event_id,
         missing: record.ledger.missing,
@@ -119,17 +114,19 @@ fn row(
     }
 }
 
-/// Returns the requests in an engine, whose metrics `pod` serves.
+/// Returns the requests in an engine, whose metrics the pod of its worker serves.
 fn in_engine(
-    scraped: &ScrapedRoom,
-    latencies: &Latencies,
-    pod: Option<&Arc<str>>,
+    known: &Knowledge,
+    record: &RankRecord,
+    worker: Option<&WorkerRecord>,
     at: Timestamp,
 ) -> InEngine {
     let value = |known: &Option<Measured<u64>>| known.as_ref().map(|known| known.value);
-    let queue = pod.and_then(|pod| latencies.of_pod(LatencyName::Queue, pod, at));
+    let pod = worker.and_then(|worker| worker.pod.as_ref());
+    let queue = pod.and_then(|pod| known.routing.latencies.of_pod(LatencyName::Queue, pod, at));
     let queue_time = queue.and_then(|queue| Duration::try_from_secs_f64(queue.p95).ok());
-    InEngine { running: value(&scraped.running), waiting: value(&scraped.waiting), queue_time }
+    let ScrapedRoom { running, waiting, .. } = &record.scraped;
+    InEngine { running: value(running), waiting: value(waiting), queue_time }
 }
 
 /// Returns what a worker belongs to, by its pod where that is known.

@@ -149,7 +149,7 @@ fn limits(args: &SourceArgs) -> Limits {
             ..all.logs
         },
         metrics: MetricsLimits { period: SCRAPE_EVERY, connect: CONNECT, ..all.metrics },
-        kubernetes: Pace { probe: PROBE_EVERY, ..all.kubernetes },
+        kubernetes: Pace { probe: PROBE_EVERY, look: LOT_EVERY, ..all.kubernetes },
     }
 }
 

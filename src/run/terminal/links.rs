@@ -4,7 +4,7 @@ use std::num::NonZeroU16;
 
 use ratatui::buffer::{Buffer, CellDiffOption};
 
-use crate::diagnose::rule;
+use crate::diagnose::{Rule, rule};
 
 /// Columns of a finding's id, such as `KVT001`.
 const ID: u16 = 6;
@@ -71,7 +71,7 @@ fn id_at(buffer: &Buffer, x: u16, y: u16) -> Option<&'static str> {
         return None;
     }
     let text: String = (x..x + ID).map(|column| buffer[(column, y)].symbol()).collect();
-    rule(&text).map(|rule| rule.id())
+    rule(&text).map(Rule::id)
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::clipboard;
 use super::export;
 use super::ground::Late;
+use super::links::Links;
 use super::screen::Screen;
 use super::signals::{self, Caught, Signals};
 use super::{Exit, Hooks, TerminalError, TerminalOptions};
@@ -68,6 +69,7 @@ pub(super) struct Ui<H> {
     options: TerminalOptions,
     shell: Shell,
     theme: Theme,
+    links: Links,
     picture: Arc<Snapshot>,
     /// The title that the terminal has from us.
     title: String,
@@ -99,6 +101,8 @@ impl<H: Hooks> Ui<H> {
         let mut shell = Shell::new(&options.theme, options.themes.names());
         shell.listen_to(options.keys.clone());
         shell.name_blocks(Arc::clone(&options.labels));
+        // It may be the only one for a while, as with a fleet that is read from a Prometheus.
+        shell.note_picture(&picture);
         if options.tour {
             shell.begin_tour();
         }
@@ -110,6 +114,7 @@ impl<H: Hooks> Ui<H> {
             screen: Some(screen),
             shell,
             wiring,
+            links: Links::new(options.links.as_deref()),
             options,
             theme,
             picture,
@@ -434,7 +439,12 @@ impl<H: Hooks> Ui<H> {
         }
         self.rung = criticals;
         let (shell, picture, theme) = (&self.shell, &self.picture, &self.theme);
-        screen.draw(|frame| shell.draw(picture, theme, frame)).map_err(TerminalError::Draw)?;
+        let links = &self.links;
+        let drawn = screen.draw(|frame| {
+            shell.draw(picture, theme, frame);
+            links.mark(frame.buffer_mut());
+        });
+        drawn.map_err(TerminalError::Draw)?;
         if let Some(Action::Query(query)) = action {
             self.ask(query);
         }

@@ -15,6 +15,8 @@ pub struct Pace {
     pub grace: Duration,
     /// Between two questions whether the server still answers.
     pub probe: Duration,
+    /// Between two looks at its own state when nothing happens.
+    pub look: Duration,
 }
 
 impl Default for Pace {
@@ -25,6 +27,7 @@ impl Default for Pace {
             slow: Duration::from_secs(30),
             grace: Duration::from_secs(2),
             probe: Duration::from_secs(5),
+            look: Duration::from_secs(1),
         }
     }
 }

@@ -21,9 +21,6 @@ use crate::source::{Desired, Emitter};
 /// Reports of a few dozen watches; they wait when it is full.
 const REPORTS: usize = 64;
 
-/// Notes are looked after this often.
-const TICK: Duration = Duration::from_secs(1);
-
 /// Namespaces that are named when this one has no Dynamo.
 const NAMED: usize = 5;
 
@@ -127,7 +124,7 @@ impl Source {
     }
 
     async fn follow(&mut self) {
-        let mut tick = interval(TICK);
+        let mut tick = interval(self.pace.look);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut asked: JoinSet<Asked> = JoinSet::new();
         let mut errands = Errands::default();

@@ -1,4 +1,4 @@
-//! A certificate for 127.0.0.1, of a CA made for one test.
+//! A certificate for 127.0.0.1, of a CA made for one test: of the fake Kubernetes API, and of other servers.
 
 use std::sync::Arc;
 
@@ -8,15 +8,17 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
-pub(super) struct Identity {
+pub(crate) struct Identity {
     /// The CA, as PEM.
-    pub(super) ca: String,
+    pub(crate) ca: String,
+    /// The server's certificate and its key, as PEM.
+    pub(crate) pem: (String, String),
     certificate: CertificateDer<'static>,
     key: Vec<u8>,
 }
 
 impl Identity {
-    pub(super) fn generate() -> Self {
+    pub(crate) fn generate() -> Self {
         let ca_key = KeyPair::generate().unwrap();
         let mut ca = CertificateParams::new(Vec::new()).unwrap();
         ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -25,7 +27,8 @@ impl Identity {
         let key = KeyPair::generate().unwrap();
         let names = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
         let leaf = CertificateParams::new(names).unwrap().signed_by(&key, &issuer).unwrap();
-        Self { ca: ca_pem, certificate: leaf.der().clone(), key: key.serialize_der() }
+        let pem = (leaf.pem(), key.serialize_pem());
+        Self { ca: ca_pem, pem, certificate: leaf.der().clone(), key: key.serialize_der() }
     }
 
     pub(super) fn acceptor(&self) -> TlsAcceptor {

@@ -21,8 +21,14 @@ pub(super) fn surroundings(kube: &FakeKube, nats: SocketAddr) {
     kube.forward(crate::support::deployment::NATS_POD, 4222, nats);
 }
 
-/// Adds or changes an object of a simulation.
-pub(crate) fn put(kube: &FakeKube, kind: &str, mut object: Value, at: Timestamp) {
+/// Adds or changes an object of a simulation. What the simulated addresses lead to on this machine is not known; at
+/// that of its pods nobody listens.
+pub(crate) fn put(kube: &FakeKube, kind: &str, object: Value, at: Timestamp) {
+    put_at(kube, kind, object, at, "127.9.9.9");
+}
+
+/// Adds or changes an object of a simulation whose pods have the address `ip`.
+pub(crate) fn put_at(kube: &FakeKube, kind: &str, mut object: Value, at: Timestamp, ip: &str) {
     let metadata = &mut object["metadata"];
     if kind == "ConfigMap" {
         metadata["managedFields"] = json!([{
@@ -37,8 +43,7 @@ pub(crate) fn put(kube: &FakeKube, kind: &str, mut object: Value, at: Timestamp)
         metadata["creationTimestamp"] = created.unwrap_or_else(|| rfc3339(at).into());
     }
     if kind == "Pod" {
-        // What the simulated addresses lead to on this machine is not known; here nobody listens.
-        object["status"]["podIP"] = "127.9.9.9".into();
+        object["status"]["podIP"] = ip.into();
     }
     let is_pod = kind == "Pod";
     let deployment = deployment_of(&object);
@@ -70,7 +75,7 @@ fn deployment_of(pod: &Value) -> Option<(String, String)> {
 /// Writes the slice of the pods of a deployment that are ready, by which its processes find each other.
 fn slice(kube: &FakeKube, (namespace, deployment): &(String, String)) {
     let endpoints: Vec<Value> = kube
-        .all("Pod")
+        .all_in("Pod", namespace)
         .into_iter()
         .filter(|pod| deployment_of(pod).as_ref() == Some(&(namespace.clone(), deployment.clone())))
         .map(|pod| {
