@@ -1,8 +1,10 @@
 //! Answers from state: what a drain loses, what is held several times, where prefixes land.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
-use kvtop::simulator::{Scenario, Simulation};
+use kvtop::engine::{Engine, EngineOptions};
+use kvtop::simulator::{Scenario, SimConfig, Simulation};
 use kvtop::snapshot::{Foresight, Snapshot, ViewQuery};
 use serde_json::Value;
 
@@ -11,8 +13,6 @@ use crate::support::{fixture, frames, played};
 mod support {
     use super::*;
     use kvtop::domain::Timestamp;
-    use kvtop::engine::{Engine, EngineOptions};
-    use std::time::Duration;
 
     pub(super) const START: Timestamp = Timestamp(1_771_425_300_000_000);
 
@@ -122,5 +122,74 @@ fn the_first_half_of_a_recording_tells_of_the_second() {
             assert!(early.avoided < second + 0.1, "{name} {early:?} {second}");
         }
         println!("| {name} | {before} | {} |", cells.join(" | "));
+    }
+}
+
+/// A run of the simulator: its last picture, stored blocks, and the tokens of prompts with those that were cached.
+struct Run {
+    last: Snapshot,
+    stored: f64,
+    prompts: f64,
+    cached: f64,
+}
+
+impl Run {
+    /// Runs the demo's `churn` with `factor` times the cache.
+    fn of_churn(factor: f64, seed: u64, seconds: u64) -> Self {
+        let mut config = SimConfig::new(Scenario::Churn);
+        for worker in &mut config.workers {
+            let blocks = worker.capacity as f64 * factor;
+            worker.capacity = format!("{blocks:.0}").parse().unwrap();
+        }
+        config.repaired.clone_from(&config.workers);
+        // The same cluster twice: one gives frames, one what its users measure.
+        let mut shown = Simulation::with(config.clone(), seed, support::START);
+        let mut measured = Simulation::measured(config, seed, support::START);
+        let mut engine = Engine::new(EngineOptions::default());
+        let mut at = support::START;
+        for _ in 0..seconds {
+            at = at.after(Duration::from_secs(1));
+            engine.ingest(&shown.advance(at));
+            engine.advance(at);
+            measured.advance(at);
+        }
+        engine.settle();
+        let last = engine.snapshot(&query(), at);
+        let stored = last.totals.counters.stored_blocks as f64;
+        let answers = measured.answers();
+        let sum = |of: fn(&kvtop::simulator::Answered) -> usize| {
+            answers.iter().map(of).sum::<usize>() as f64
+        };
+        Self { last, stored, prompts: sum(|it| it.prompt), cached: sum(|it| it.cached) }
+    }
+
+    /// Returns the stored blocks per token of prompts.
+    fn stores(&self) -> f64 {
+        self.stored / self.prompts
+    }
+}
+
+/// Predicts from a run of the simulator, then runs it again with larger caches, whose users ask more because answers come
+/// sooner, and whose router sends them elsewhere. Prints the rows of docs/FORESIGHT.md with `--nocapture`.
+#[test]
+#[ignore = "takes minutes in a debug build: cargo test --test main -- --ignored --nocapture simulator_with_larger"]
+#[expect(clippy::print_stdout, reason = "the documentation's table")]
+fn the_simulator_with_larger_caches_stores_about_as_little_as_predicted() {
+    for seed in [1, 2] {
+        let now = Run::of_churn(1.0, seed, 300);
+        let curve = now.last.curve.as_ref().unwrap();
+        let (mut shares, mut rates) = (Vec::new(), Vec::new());
+        for point in &curve.points {
+            let larger = Run::of_churn(point.factor, seed, 300);
+            let avoided = 1.0 - larger.stores() / now.stores();
+            let cached = larger.cached / larger.prompts;
+            let predicted = point.cached.map_or(f64::NAN, |share| share * 100.0);
+            shares.push(format!("{:.1} % / {:.1} %", point.avoided * 100.0, avoided * 100.0));
+            rates.push(format!("{predicted:.1} % / {:.1} %", cached * 100.0));
+            assert!((point.avoided - avoided).abs() < 0.15, "{point:?} {avoided}");
+        }
+        let before = 100.0 * now.cached / now.prompts;
+        println!("| churn, seed {seed} | stores avoided | {} |", shares.join(" | "));
+        println!("| | hit rate, {before:.1} % now | {} |", rates.join(" | "));
     }
 }
