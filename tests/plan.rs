@@ -10,6 +10,8 @@ use kvtop::snapshot::{Snapshot, ViewQuery};
 use serde_json::Value;
 
 use crate::conventions::valid;
+use crate::support::pty::Pty;
+use crate::support::users_cluster::{Past, UsersCluster, healthy};
 use crate::support::{captures, fixture, played, scratch};
 
 /// A few short simulations: a debug build takes seconds for them.
@@ -249,4 +251,52 @@ fn changes_that_change_nothing_or_cannot_be_made_are_left_out() {
 
     let expected = [Change::Now, Change::Workers(1), Change::Weight(2.0), Change::BlockSize(64)];
     assert_eq!(changes, expected);
+}
+
+/// Events come over a real NATS server; objects, logs and metrics over the API of Kubernetes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deployment_is_planned_live_and_from_its_recording_by_command_and_on_the_screen() {
+    let cluster = UsersCluster::start(healthy(), Past::since(Duration::from_secs(60))).await;
+    let arguments = cluster.arguments("gtc-demo");
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let home = scratch();
+    let recording = home.join("live.frames.zst").display().to_string();
+    let mut writer = Command::new(env!("CARGO_BIN_EXE_kvtop"))
+        .args(["record", "-o", &recording, "--for", "18s"])
+        .args(&arguments)
+        .env("HOME", &home)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+
+    let short = ["-o", "json", "--simulate", "2s", "--what", "workers"];
+    let live = kvtop(&[&["plan", "--for", "15s"], &short[..], &arguments].concat());
+    assert!(writer.wait().unwrap().success());
+    let again = kvtop(&[&["plan", &recording], &short[..]].concat());
+
+    for output in [live, again] {
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let plan = json(&output);
+        assert_eq!(plan["answers"].as_array().unwrap().len(), 3, "{plan:#}");
+        let users = plan["conversations"].as_u64().unwrap();
+        assert!((4..=80).contains(&users), "{users}");
+    }
+    let screen = |arguments: &[&str], wait: u64| {
+        let variables = [("KVTOP_TEST_PLAN", "1"), ("HOME", home.to_str().unwrap())];
+        let mut pty = Pty::spawn(env!("CARGO_BIN_EXE_kvtop"), arguments, &variables, (120, 36));
+        pty.wait_for("the overview", |screen| screen.contains("[1 Overview]"));
+        pty.send("7");
+        pty.wait_for("the key", |screen| screen.contains("P plan"));
+        std::thread::sleep(Duration::from_secs(wait));
+        pty.send("P");
+        pty.wait_for("a reply", |screen| {
+            screen.contains("4 workers (+1)") || screen.contains("No plan: ")
+        });
+        assert!(!pty.screen(|screen| screen.contents().contains("No plan: ")), "refused");
+        pty.send("q");
+        assert_eq!(pty.exit_code(), 0);
+    };
+    // Metrics have to be read twice.
+    screen(&arguments, 12);
+    screen(&["replay", &recording, "--at", "-1s", "--paused"], 1);
 }
