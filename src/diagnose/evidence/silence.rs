@@ -36,9 +36,9 @@ impl Evidence {
     /// Returns the settings that turn prefix caching off. If other workers are known by their pods, a pod
     /// without a registered worker is left out: it serves no requests.
     pub fn uncached(&self) -> impl Iterator<Item = &OfWorker<bool>> {
-        let placed = self.present().any(|rank| rank.pod.is_some());
         let off = self.settings.prefix_reuse.iter().filter(|of| !of.set.value);
-        off.filter(move |of| of.worker.is_some() || !placed)
+        let is_placed = std::cell::LazyCell::new(|| self.present().any(|rank| rank.pod.is_some()));
+        off.filter(move |of| of.worker.is_some() || !*is_placed)
     }
 
     /// Returns engines that cannot publish, because they connect to their own address.

@@ -52,7 +52,7 @@ impl Rule for WorkerSilent {
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let judged: Vec<&RankEvidence> =
-            evidence.present().filter(|rank| must_publish(rank, evidence)).collect();
+            evidence.present().filter(must_publish(evidence)).collect();
         let loud = judged.iter().filter(|rank| speaks(rank)).count();
         if let Some(finding) = reported::unbound(evidence, &judged) {
             return finding.into();
@@ -99,13 +99,13 @@ impl Rule for WorkerSilent {
     }
 }
 
-/// Returns true for ranks that should publish. With disaggregated prefill, only prefill workers do.
-fn must_publish(rank: &RankEvidence, evidence: &Evidence) -> bool {
+/// Tells which ranks should publish. With disaggregated prefill, only prefill workers do.
+fn must_publish(evidence: &Evidence) -> impl Fn(&&RankEvidence) -> bool {
     let is = |rank: &RankEvidence, what: &str| {
         rank.role.as_deref().is_some_and(|role| role.to_ascii_lowercase().contains(what))
     };
     let apart = evidence.present().any(|rank| is(rank, "prefill"));
-    !is(rank, "decode") && (!apart || is(rank, "prefill"))
+    move |rank| !is(rank, "decode") && (!apart || is(rank, "prefill"))
 }
 
 fn speaks(rank: &RankEvidence) -> bool {
@@ -114,10 +114,6 @@ fn speaks(rank: &RankEvidence) -> bool {
 }
 
 fn is_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
-    // An engine without prefix caching has nothing to publish, which is KVT017.
-    if evidence.caching_off(rank.rank.worker).is_some() {
-        return false;
-    }
     let limits = &evidence.thresholds;
     let overlap = rank.tally.overlap();
     let enough = if overlap.known > 0 {
@@ -135,6 +131,8 @@ fn is_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
         && asked
         && enough
         && rank.tally.routed >= limits.min_silent_routed
+        // An engine without prefix caching has nothing to publish, which is KVT017.
+        && evidence.caching_off(rank.rank.worker).is_none()
 }
 
 /// Returns the finding if no worker publishes because none is configured to.
