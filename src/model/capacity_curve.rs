@@ -27,7 +27,7 @@ const DEEPEST: u64 = 5;
 
 /// How many times more blocks than needed a rank is sampled for at first, as a shift: few evictions should say
 /// something soon. When they do not fit, one block in `1 << shift` is sampled, and ever fewer.
-const FINER_AT_FIRST: u32 = 3;
+const FINER_AT_FIRST: u32 = 1;
 
 /// The least rate: one block in 65,536.
 const LAST_SHIFT: u32 = 16;
