@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use crate::domain::{Block, FastMap, SequenceHash, Timestamp};
 
-/// Most stored blocks whose time is remembered; of more, a sample is. As many as fill a table of 2^14 places.
-const STORED_LIMIT: usize = 14_336;
+/// Most stored blocks whose time is remembered; of more, a sample is. As many as fill a table of 2^15 places.
+const STORED_LIMIT: usize = 28_672;
 
 /// Most refusals that are remembered.
 const MISSED_LIMIT: usize = 65_536;
