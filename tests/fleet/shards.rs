@@ -22,6 +22,7 @@ use crate::support::scratch;
 use crate::support::users_cluster::{GOOD, healthy, objects};
 
 const NAMESPACES: u64 = 200;
+/// Workers of a namespace, unless `KVTOP_SHARD_WORKERS` names fewer: a machine of two processors cannot play 2,000.
 const WORKERS: usize = 50;
 const SHARDS: u64 = 5;
 
@@ -225,9 +226,14 @@ fn wanted() -> Vec<u64> {
 }
 
 /// Plays until the exporter shows every worker and has read everything; returns how long that took.
-async fn until_ready(stage: &mut Stage, publisher: &Publisher, exporter: &Exporter) -> Duration {
+async fn until_ready(
+    stage: &mut Stage,
+    workers: usize,
+    publisher: &Publisher,
+    exporter: &Exporter,
+) -> Duration {
     let begun = clock::now();
-    let (namespaces, workers) = (stage.simulations.len(), stage.simulations.len() * WORKERS);
+    let (namespaces, workers) = (stage.simulations.len(), stage.simulations.len() * workers);
     loop {
         stage.play(publisher, Duration::from_secs(5)).await;
         let page = exporter.ask("GET /metrics");
@@ -241,18 +247,18 @@ async fn until_ready(stage: &mut Stage, publisher: &Publisher, exporter: &Export
 }
 
 #[expect(clippy::print_stdout, reason = "the figures are what it is for")]
-async fn measure(number: u64, program: &str) {
+async fn measure(number: u64, workers: usize, program: &str) {
     let server = NatsServer::with_jetstream();
     let publisher = Publisher::to(&server.url()).await;
     let ours = |name: &str| xxh3_64(name.as_bytes()) % SHARDS == number - 1;
-    let mut stage = Stage::new(NAMESPACES, WORKERS, Duration::from_secs(5), ours);
+    let mut stage = Stage::new(NAMESPACES, workers, Duration::from_secs(5), ours);
     stage.advance(&publisher).await;
     let kubeconfig = stage.kube.kubeconfig_in("east", "default").display().to_string();
     let (url, of) = (server.url(), format!("{number}/{SHARDS}"));
     let all = ["-A", "--shard", &of, "--kubeconfig", &kubeconfig, "--nats-url", &url];
     let arguments = [&all[..], &["--no-port-forward"]].concat();
     let exporter = Exporter::of_program(program, "127.0.0.1:0", &arguments);
-    let ready = until_ready(&mut stage, &publisher, &exporter).await;
+    let ready = until_ready(&mut stage, workers, &publisher, &exporter).await;
 
     let ((cpu, _), start, before) = (usage(exporter.child.id()), clock::now(), stage.published);
     let mut scrape = Duration::ZERO;
@@ -276,7 +282,7 @@ async fn measure(number: u64, program: &str) {
          s; page of {:.1} MB within {} ms; {dropped} frames dropped; of {} stream messages {lost:?} dropped, missing, \
          unseen",
         stage.simulations.len(),
-        stage.simulations.len() * WORKERS,
+        stage.simulations.len() * workers,
         sent as f64 / seconds,
         (after - cpu) / seconds * 100.0,
         ready.as_secs(),
@@ -293,8 +299,9 @@ async fn measure(number: u64, program: &str) {
 async fn shards_of_ten_thousand_workers_drop_nothing() {
     let program = std::env::var("KVTOP_BIN");
     let program = program.as_deref().unwrap_or(env!("CARGO_BIN_EXE_kvtop"));
+    let workers = std::env::var("KVTOP_SHARD_WORKERS").ok().and_then(|count| count.parse().ok());
     for number in wanted() {
-        measure(number, program).await;
+        measure(number, workers.unwrap_or(WORKERS), program).await;
     }
 }
 
