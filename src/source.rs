@@ -40,10 +40,6 @@ pub use pace::Pace;
 /// (PERFORMANCE G6), short enough to bound memory.
 pub const FRAME_BUFFER: usize = 16_384;
 
-/// The same for each of many deployments in one process: with forty of them that falls behind, the larger room would
-/// hold hundreds of megabytes of small messages, which no budget counts.
-pub const SHARED_FRAME_BUFFER: usize = 2_048;
-
 /// The interval at which a source that paces itself looks for room: half of the channel is drained in about that
 /// time at a million frames a second.
 const ROOM_POLL: Duration = Duration::from_millis(5);

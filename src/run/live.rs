@@ -33,7 +33,7 @@ use crate::source::metrics::{self, ScrapeTarget};
 use crate::source::nats::{self, FilePlace, NatsConfigError, NatsOptions, NatsSpec, Resolved, Tls};
 use crate::source::reach::Reach;
 use crate::source::zmq::{self, BadEndpoint, Endpoint, ZmqSpec, ZmqTarget};
-use crate::source::{Budget, Emitter, FRAME_BUFFER, SHARED_FRAME_BUFFER, SourceHandle};
+use crate::source::{Budget, Emitter, FRAME_BUFFER, SourceHandle};
 
 /// Running sources and what they emit.
 pub(super) struct Live {
@@ -205,18 +205,14 @@ async fn on_kubernetes(args: &SourceArgs) -> Result<Live, RunError> {
 /// Starts the sources of a deployment on Kubernetes. Must be called within a runtime.
 pub(super) fn look_at(found: Found) -> Result<Live, RunError> {
     let budget = memory::budget(found.args.max_memory());
-    look(found, budget, FRAME_BUFFER)
+    look_within(found, budget)
 }
 
 /// The same where several deployments share the memory of the process.
 pub(super) fn look_within(found: Found, budget: Arc<Budget>) -> Result<Live, RunError> {
-    look(found, budget, SHARED_FRAME_BUFFER)
-}
-
-fn look(found: Found, budget: Arc<Budget>, room: usize) -> Result<Live, RunError> {
     let Found { client, args, asked, unsure } = found;
     let args = &args;
-    let (sender, frames) = mpsc::channel(room);
+    let (sender, frames) = mpsc::channel(FRAME_BUFFER);
     let emitter = Emitter::within(sender, budget);
     let namespace = Arc::clone(client.namespace());
     let (wanted, followed) = watch::channel(Wanted::default());
