@@ -1,5 +1,5 @@
-//! What the KV events of a burst count for each rank: a rank has several events in a burst, and its counts and series
-//! lie far apart in memory.
+//! Adds the counts of a burst of KV events to their ranks once for each rank, since the counts and series of ranks lie
+//! far apart in memory.
 
 use super::Fleet;
 use super::known::Times;
@@ -19,7 +19,7 @@ struct Place {
     present: bool,
 }
 
-/// What was gathered for one rank.
+/// Counts of one rank that are not added to it yet.
 #[derive(Clone, Debug, Default)]
 struct Part {
     place: Option<(Place, Timestamp)>,
@@ -27,7 +27,7 @@ struct Part {
     followed: Followed,
 }
 
-/// What was gathered, by position among the workers' ranks.
+/// Counts of all ranks that are not added yet, by position among the workers' ranks.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
     parts: Vec<Part>,

@@ -153,7 +153,7 @@ impl AsyncWrite for Forwarded {
         let part = &bytes[..bytes.len().min(LONGEST)];
         let message = [&[DATA], part].concat();
         self.socket.start_send_unpin(Message::binary(message)).map_err(io::Error::other)?;
-        // What the socket does not take yet goes out with the next write, flush or read.
+        // The next write, flush or read sends the rest, once the socket takes more.
         if let Poll::Ready(Err(error)) = self.socket.poll_flush_unpin(context) {
             return Poll::Ready(Err(io::Error::other(error)));
         }
