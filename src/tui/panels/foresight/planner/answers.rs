@@ -85,9 +85,14 @@ fn of_row(row: &Row, name: usize, columns: [usize; 5], wide: bool, glyphs: &Glyp
         };
         let least = if at == 4 && row.ceiling_at_least { glyphs.least } else { "" };
         let figure = format!("{least}{}", range(cell, unit, percent, wide));
-        line.push(part(text::pad(&figure, width), role(cell, better)));
+        line.push(part(apart(&figure, width), role(cell, better)));
     }
     line
+}
+
+/// Returns a figure in its column, apart from the next one even where it fills the column.
+fn apart(figure: &str, width: usize) -> String {
+    text::pad(figure, width.saturating_sub(1)) + " "
 }
 
 /// Returns a range; where there is room, with its difference to the present, in percent or in the unit of the figure.
@@ -169,4 +174,15 @@ fn of_input(input: &Input, width: u16, glyphs: &Glyphs) -> Line {
             Role::Muted,
         ),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_that_fills_its_column_is_apart_from_the_next() {
+        assert_eq!(apart("224-228", 12), "224-228     ");
+        assert_eq!(apart("12817-15140*", 12), "12817-15140* ");
+    }
 }
