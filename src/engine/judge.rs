@@ -8,6 +8,7 @@ mod plane;
 mod rows;
 mod settings;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -200,6 +201,7 @@ impl Judge<'_> {
 
     fn rank_evidence(&self, names: &WorkerNames, at: Timestamp) -> Vec<RankEvidence> {
         let ours = |record: &&RankRecord| !self.known.fleet.is_foreign_worker(record.rank.worker);
+        let homes = self.known.fleet.workers.named_homes();
         let ranks = self
             .known
             .fleet
@@ -251,7 +253,7 @@ impl Judge<'_> {
                     last_event: record.last_event,
                     first_routed: record.first_routed,
                     last_routed: record.last_routed,
-                    belongs: self.belongs(record, shown),
+                    belongs: self.belongs(record, shown, &homes),
                     pod,
                 }
             });
@@ -286,9 +288,10 @@ impl Judge<'_> {
     /// Returns whether a rank is of the deployment that is looked at: by its pod, or where no pods are
     /// shown, by the router that sends it requests, or the Dynamo namespace that it shares with workers
     /// in discovery.
-    fn belongs(&self, record: &RankRecord, shown: Option<&Pod>) -> Belongs {
+    fn belongs(&self, record: &RankRecord, shown: Option<&Pod>, homes: &HashSet<&str>) -> Belongs {
         let alone = self.known.shown.cluster.pods().next().is_none();
-        let known = record.routed > 0 || self.known.fleet.workers.is_at_home(record.rank.worker);
+        let workers = &self.known.fleet.workers;
+        let known = record.routed > 0 || workers.is_at_home(record.rank.worker, homes);
         if shown.is_some() || (alone && known) { Belongs::Here } else { Belongs::Perhaps }
     }
 

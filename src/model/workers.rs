@@ -1,7 +1,7 @@
 //! Workers and their ranks: counters, load, and what is known of their past.
 
-use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
+use std::collections::{HashMap, HashSet};
 use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
@@ -422,14 +422,17 @@ impl Workers {
         }
     }
 
-    /// Returns true unless worker `id` publishes in a Dynamo namespace in which discovery names nobody:
-    /// others may share the event plane.
-    pub fn is_at_home(&self, id: WorkerId) -> bool {
-        let home = self.worker(id).and_then(|worker| worker.home.as_ref());
-        let known = |worker: &&WorkerRecord| worker.joined.is_some();
-        home.is_none_or(|home| {
-            self.records.iter().filter(known).any(|worker| worker.home.as_ref() == Some(home))
-        })
+    /// Returns the places at which workers publish that discovery names.
+    pub fn named_homes(&self) -> HashSet<&str> {
+        let named = self.records.iter().filter(|worker| worker.joined.is_some());
+        named.filter_map(|worker| worker.home.as_deref()).collect()
+    }
+
+    /// Returns true unless worker `id` publishes in a Dynamo namespace in which discovery names nobody, by the
+    /// `named` homes: others may share the event plane.
+    pub fn is_at_home(&self, id: WorkerId, named: &HashSet<&str>) -> bool {
+        let home = self.worker(id).and_then(|worker| worker.home.as_deref());
+        home.is_none_or(|home| named.contains(home))
     }
 
     /// Notes that discovery has a model of worker `id`, unless the worker was seen or named before.
