@@ -139,7 +139,11 @@ impl Engine {
     /// Lets time pass up to `at`, and works off some of what the mirror deferred. Returns true while
     /// there is more of it.
     pub fn advance(&mut self, at: Timestamp) -> bool {
-        self.learner().roll(at);
+        // Pictures of a brief engine note gauges by themselves; time alone has to forget what is too old.
+        let rolled = self.known.record.meters.rolled;
+        if !self.known.options.brief || at.since(rolled) >= SILENCE {
+            self.learner().roll(at);
+        }
         self.known.index.mirror.advance(MIRROR_BUDGET)
     }
 

@@ -16,11 +16,11 @@ use super::super::ready::{self, Stage, WAIT};
 use crate::cli::SourceArgs;
 use crate::clock;
 use crate::domain::Timestamp;
-use crate::engine::Engine;
+use crate::engine::{Engine, EngineOptions};
 use crate::report::prometheus::Watched;
 use crate::snapshot::{Snapshot, ViewQuery};
 
-/// The lifetime of a picture, and the interval at which unread history is looked for.
+/// The lifetime of a picture, and the interval at which unread history and new sources are looked for.
 const FRESH: Duration = Duration::from_secs(1);
 
 /// Scrapes that wait for a picture at once.
@@ -111,12 +111,13 @@ impl Watch {
         let Self { live, mut asked, vitals, started, mirror } = self;
         let Live { mut frames, sources, target, attach, .. } = live;
         let namespace = attach.as_ref().and_then(|attach| attach.namespace.clone());
-        let mut options = target.engine_options();
-        options.memory_limit = mirror.unwrap_or(options.memory_limit);
-        let mut engine = Engine::new(options);
+        let options = target.engine_options();
+        // Scrapes come every fifteen seconds, and show no charts.
+        let memory_limit = mirror.unwrap_or(options.memory_limit);
+        let mut engine = Engine::new(EngineOptions { memory_limit, brief: true, ..options });
         let query = ViewQuery { points: 1, events: 0, decisions: 0, ..ViewQuery::default() };
         let mut last: Option<Arc<Picture>> = None;
-        let mut ready = false;
+        let (mut ready, mut followed) = (false, Timestamp::default());
         loop {
             tokio::select! {
                 _ = stopped.wait_for(|stop| *stop) => break,
@@ -124,7 +125,10 @@ impl Watch {
             }
             let now = clock::now();
             engine.advance(now);
-            follow(attach.as_ref(), &engine);
+            if now.since(followed) >= FRESH {
+                follow(attach.as_ref(), &engine);
+                followed = now;
+            }
             let asks: Vec<_> = std::iter::from_fn(|| asked.try_recv().ok()).collect();
             let fresh = last.take().filter(|picture| now.since(picture.at()) < FRESH);
             last = match fresh {
