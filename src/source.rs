@@ -34,6 +34,7 @@ use crate::frame::{Frame, Origin};
 use crate::wire::health;
 
 pub use memory::Budget;
+use memory::Part;
 pub use pace::Pace;
 
 /// Room for about 160 ms of events at 100 000 events a second: longer than the engine is ever busy
@@ -69,8 +70,9 @@ impl Emitter {
         Self::within(frames, Arc::default())
     }
 
-    /// Returns an emitter into `frames` whose large payloads count against `budget`.
+    /// Returns an emitter into `frames` whose frames count against `budget`.
     pub fn within(frames: mpsc::Sender<Frame>, budget: Arc<Budget>) -> Self {
+        budget.count_waiting_in(&frames);
         Self { frames, dropped: Arc::default(), budget }
     }
 
@@ -100,7 +102,8 @@ impl Emitter {
     /// Passes `frame` on when there is room, and leaves it to the caller to count the loss when there is none: what
     /// can be fetched again is not lost.
     pub fn offer(&self, frame: Frame) -> Offer {
-        let Some(frame) = self.budget.admit(frame) else {
+        let room = self.budget.has_room(memory::waiting_in(&self.frames), Part::Whole);
+        let Some(frame) = Some(frame).filter(|_| room).and_then(|it| self.budget.admit(it)) else {
             return if self.frames.is_closed() { Offer::Unheard } else { Offer::Full };
         };
         match self.frames.try_send(frame) {
@@ -122,12 +125,13 @@ impl Emitter {
         self.offer(Frame::new(note.at, origin, health::encode(note))) != Offer::Unheard
     }
 
-    /// Returns true while at least half of the channel is free.
+    /// Returns true while at least half of the channel is free, and half of what all channels of the process may hold.
     ///
     /// Only for what can be asked for later, such as a stream's history: whoever reads that paces
     /// itself, so that live frames keep their room. Live frames are emitted without asking.
     pub fn has_room(&self) -> bool {
         self.frames.capacity() * 2 >= self.frames.max_capacity()
+            && self.budget.has_room(memory::waiting_in(&self.frames), Part::Half)
     }
 
     /// Passes `frame` on while at least half of the channel is free, and else drops and counts it.

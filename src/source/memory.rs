@@ -1,16 +1,21 @@
-//! Memory that sources may fill: a budget for large frames on their way to the engine, and an alarm for those that
-//! hold more than they can count.
+//! Memory that sources may fill: a budget for frames on their way to the engine, and an alarm for those that hold
+//! more than they can count.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use bytes::Bytes;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
+use super::FRAME_BUFFER;
 use crate::frame::{Body, Frame};
 
-/// Payloads of at least this size are counted by bytes; smaller ones are bounded by the room of the channel.
+/// Payloads of at least this size are counted by bytes; smaller ones are bounded by the number of frames.
 const LARGE: usize = 4 << 10;
+
+/// Frames that each channel may hold whatever the others hold: more than a deployment sends while its engine makes a
+/// picture.
+const OWN: usize = 2_048;
 
 /// Bytes of large payloads in flight, unless --max-memory says otherwise.
 const FRAMES: usize = 64 << 20;
@@ -24,6 +29,8 @@ pub struct Budget {
     alarms: watch::Sender<u64>,
     /// Connections whose client library buffers until a message is whole.
     intakes: Mutex<Vec<Intake>>,
+    /// The channels into which frames are passed on.
+    channels: Mutex<Vec<mpsc::WeakSender<Frame>>>,
 }
 
 /// Reads how many bytes a connection took and how many messages it made of them.
@@ -56,7 +63,31 @@ impl Budget {
     /// Returns a budget of so many bytes of large payloads.
     pub fn new(limit: usize) -> Self {
         let alarms = watch::Sender::new(0);
-        Self { used: AtomicUsize::new(0), limit, alarms, intakes: Mutex::default() }
+        let (intakes, channels) = (Mutex::default(), Mutex::default());
+        Self { used: AtomicUsize::new(0), limit, alarms, intakes, channels }
+    }
+
+    /// Counts the frames that wait in a channel among those of all.
+    pub(super) fn count_waiting_in(&self, frames: &mpsc::Sender<Frame>) {
+        if let Ok(mut channels) = self.channels.lock() {
+            channels.retain(|channel| channel.strong_count() > 0);
+            channels.push(frames.downgrade());
+        }
+    }
+
+    /// Returns true when a channel that holds so many frames may take another one: always while it holds few, and
+    /// beyond that while all channels together hold fewer than `part` of what one channel has room for, or of what
+    /// fits into the limit, were each as large as a small payload can be.
+    pub(super) fn has_room(&self, waiting: usize, part: Part) -> bool {
+        let (own, all) = (OWN, FRAME_BUFFER.max(self.limit / LARGE));
+        let (own, all) = if part == Part::Half { (own / 2, all / 2) } else { (own, all) };
+        waiting < own || self.waiting() < all
+    }
+
+    /// Returns the number of frames that wait in all channels.
+    fn waiting(&self) -> usize {
+        let Ok(channels) = self.channels.lock() else { return 0 };
+        channels.iter().filter_map(mpsc::WeakSender::upgrade).map(|it| waiting_in(&it)).sum()
     }
 
     /// Tells sources that the process holds more than it may: whoever buffers what it cannot count lets go of it.
@@ -122,6 +153,20 @@ impl Budget {
     }
 }
 
+/// The part of the limit that a frame may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Half of it, for those who can wait.
+    Half,
+    /// All of it, for frames that are lost otherwise.
+    Whole,
+}
+
+/// Returns the number of frames that wait in a channel.
+pub(super) fn waiting_in(frames: &mpsc::Sender<Frame>) -> usize {
+    frames.max_capacity() - frames.capacity()
+}
+
 /// A payload that counts while it is held.
 struct Counted {
     bytes: Bytes,
@@ -164,5 +209,49 @@ mod tests {
         drop(copy);
         assert!(budget.admit(frame(60_000)).is_some());
         assert_eq!(budget.used.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn a_channel_may_be_long_while_others_are_short_and_always_holds_a_few_frames() {
+        let budget = Budget::new(FRAME_BUFFER * LARGE);
+        let channels: Vec<_> = (0..4).map(|_| mpsc::channel(FRAME_BUFFER)).collect();
+        for (sender, _) in &channels {
+            budget.count_waiting_in(sender);
+        }
+        let fill = |at: usize, frames: usize| {
+            let (sender, _) = &channels[at];
+            for _ in 0..frames {
+                sender.try_send(frame(100)).unwrap();
+            }
+        };
+        let room = |at: usize, part| budget.has_room(waiting_in(&channels[at].0), part);
+
+        fill(0, 12_000);
+        assert!(room(0, Part::Whole), "the others hold nothing");
+        assert!(
+            !room(0, Part::Half) && room(1, Part::Half),
+            "history waits where much waits already"
+        );
+        fill(1, FRAME_BUFFER - 12_000);
+        assert!(
+            !room(0, Part::Whole) && !room(1, Part::Whole),
+            "all together hold as many as one may"
+        );
+        assert!(room(2, Part::Whole), "few in its own channel");
+        fill(2, OWN);
+        assert!(!room(2, Part::Whole) && room(3, Part::Whole));
+    }
+
+    #[test]
+    fn a_channel_that_ended_does_not_count() {
+        let budget = Budget::new(FRAME_BUFFER * LARGE);
+        let (sender, receiver) = mpsc::channel(FRAME_BUFFER);
+        budget.count_waiting_in(&sender);
+        for _ in 0..FRAME_BUFFER {
+            sender.try_send(frame(100)).unwrap();
+        }
+        assert!(!budget.has_room(OWN, Part::Whole));
+        drop((sender, receiver));
+        assert!(budget.has_room(OWN, Part::Whole));
     }
 }
