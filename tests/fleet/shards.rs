@@ -1,8 +1,11 @@
 //! Ten thousand workers in two hundred namespaces, watched by five exporters of which each takes a shard.
+//!
+//! A stage of 2,000 workers plays in real time when it is built for release, which takes some minutes:
+//! `cargo test --release --test main -- --ignored --nocapture fleet::shards`. A debug build plays 15 workers a namespace.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Read as _, Write as _};
-use std::net::{Ipv4Addr, TcpListener};
+use std::io;
+use std::net::Ipv4Addr;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,23 +14,31 @@ use kvtop::clock;
 use kvtop::frame::{Body, Frame, KubeChange, Origin};
 use kvtop::simulator::{EngineSettings, Platform, Service, SimConfig, Simulation, Site};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::usage;
 use crate::nats::Publisher;
-use crate::support::exporter::Exporter;
+use crate::support::exporter::{Exporter, bytes_asked};
 use crate::support::kube_api::FakeKube;
 use crate::support::nats_server::NatsServer;
 use crate::support::scratch;
 use crate::support::users_cluster::{GOOD, healthy, objects};
 
 const NAMESPACES: u64 = 200;
-/// Workers of a namespace, unless `KVTOP_SHARD_WORKERS` names fewer: a machine of two processors cannot play 2,000.
+/// Workers of a namespace, unless `KVTOP_SHARD_WORKERS` names fewer.
 const WORKERS: usize = 50;
+/// Users of a namespace: they send three requests a second, and a router writes a line about each worker for each.
+const USERS: usize = 20;
 const SHARDS: u64 = 5;
 
 /// Time between two scrapes: the default of Prometheus Operator is twice as long.
 const SCRAPE: Duration = Duration::from_secs(15);
+
+/// Time between two steps of the stage: each wakes all who follow a log.
+const STEP: Duration = Duration::from_millis(500);
 
 /// Measured scrapes of each shard.
 const SCRAPES: u32 = 4;
@@ -50,7 +61,7 @@ fn deployment(number: u64, workers: usize, ago: Duration) -> Simulation {
         site: Box::leak(Box::new(site)),
         workers: vec![GOOD; workers],
         repaired: vec![GOOD; workers],
-        service: Service { concurrency: workers.max(20), ..Service::small() },
+        service: Service { concurrency: USERS, ..Service::small() },
         ..healthy()
     };
     Simulation::with(config, number, clock::now().before(ago))
@@ -59,39 +70,35 @@ fn deployment(number: u64, workers: usize, ago: Duration) -> Simulation {
 /// Pages of metrics by address, as pods serve them.
 type Pages = Arc<Mutex<BTreeMap<Ipv4Addr, Arc<str>>>>;
 
-/// Serves the page of `ip` at `port` for as long as the test runs.
-fn serve(ip: Ipv4Addr, port: u16, pages: &Pages) {
-    let listener = TcpListener::bind((ip, port)).unwrap();
-    let pages = Arc::clone(pages);
-    let answer = move || {
-        for client in listener.incoming() {
-            let (mut client, pages) = (client.unwrap(), Arc::clone(&pages));
-            let speak = move || {
-                let (mut request, mut bytes) = (Vec::new(), [0; 2048]);
-                while let Ok(count @ 1..) = client.read(&mut bytes) {
-                    request.extend_from_slice(&bytes[..count]);
-                    if !request.ends_with(b"\r\n\r\n") {
-                        continue;
-                    }
-                    request.clear();
-                    let page = pages.lock().unwrap().get(&ip).cloned().unwrap_or_default();
-                    let length = page.len();
-                    let sent =
-                        write!(client, "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{page}");
-                    if sent.is_err() {
-                        return;
-                    }
-                }
-            };
-            small_thread(speak);
+/// Serves the page of `ip` at `port`.
+async fn serve(ip: Ipv4Addr, port: u16, pages: Pages) {
+    let listener = TcpListener::bind((ip, port)).await.unwrap();
+    let mut clients = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => {
+                clients.spawn(answer(accepted.unwrap().0, ip, Arc::clone(&pages)));
+            }
+            // A client that breaks off is its own affair.
+            Some(_) = clients.join_next() => {}
         }
-    };
-    small_thread(answer);
+    }
 }
 
-/// Starts a thread that needs little; there are thousands.
-fn small_thread(work: impl FnOnce() + Send + 'static) {
-    std::thread::Builder::new().stack_size(128 << 10).spawn(work).unwrap();
+/// Answers every request of `client` with the page of `ip`.
+async fn answer(mut client: TcpStream, ip: Ipv4Addr, pages: Pages) -> io::Result<()> {
+    let (mut request, mut bytes) = (Vec::new(), [0; 2048]);
+    while let count @ 1.. = client.read(&mut bytes).await? {
+        request.extend_from_slice(&bytes[..count]);
+        if !request.ends_with(b"\r\n\r\n") {
+            continue;
+        }
+        request.clear();
+        let page = pages.lock().unwrap().get(&ip).cloned().unwrap_or_default();
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", page.len());
+        client.write_all(&[head.as_bytes(), page.as_bytes()].concat()).await?;
+    }
+    Ok(())
 }
 
 /// Namespaces that play, beside those that only exist, and what they publish.
@@ -102,6 +109,8 @@ struct Stage {
     addresses: BTreeMap<String, Ipv4Addr>,
     streams: BTreeSet<String>,
     published: u64,
+    /// They end with the stage.
+    servers: JoinSet<()>,
 }
 
 impl Stage {
@@ -128,7 +137,8 @@ impl Stage {
             }
         }
         let (pages, addresses) = (Pages::default(), BTreeMap::new());
-        Self { kube, simulations, pages, addresses, streams: BTreeSet::new(), published: 0 }
+        let (streams, servers) = (BTreeSet::new(), JoinSet::new());
+        Self { kube, simulations, pages, addresses, streams, published: 0, servers }
     }
 
     /// Shows what happened until now. Log lines arrive together: each change wakes every open log of the API.
@@ -169,7 +179,7 @@ impl Stage {
         let begun = clock::now();
         while clock::now().since(begun) < span {
             self.advance(publisher).await;
-            tokio::time::sleep(Duration::from_millis(250)).await;
+            tokio::time::sleep(STEP).await;
         }
     }
 
@@ -191,7 +201,7 @@ impl Stage {
         let own = 64 + u8::try_from(std::process::id() % 128).unwrap();
         let address = Ipv4Addr::new(127, own, number[0], number[1]);
         let port = if pod.contains("frontend") { 8000 } else { 9090 };
-        serve(address, port, &self.pages);
+        self.servers.spawn(serve(address, port, Arc::clone(&self.pages)));
         self.addresses.insert(pod.to_owned(), address);
         address
     }
@@ -261,14 +271,17 @@ async fn measure(number: u64, workers: usize, program: &str) {
     let ready = until_ready(&mut stage, workers, &publisher, &exporter).await;
 
     let ((cpu, _), start, before) = (usage(exporter.child.id()), clock::now(), stage.published);
-    let mut scrape = Duration::ZERO;
+    let (own, _) = usage(std::process::id());
+    let (mut scrape, mut packed) = (Duration::ZERO, 0);
     for _ in 0..SCRAPES {
         stage.play(&publisher, SCRAPE).await;
         let asked = clock::now();
-        exporter.ask("GET /metrics");
+        let head = "Accept-Encoding: gzip\r\n";
+        packed = bytes_asked(exporter.connect(), "GET /metrics", head).len();
         scrape = scrape.max(clock::now().since(asked));
     }
     let seconds = clock::now().since(start).as_secs_f64();
+    let stage_share = (usage(std::process::id()).0 - own) / seconds * 100.0;
     let (after, megabytes) = usage(exporter.child.id());
     let sent = stage.published - before;
     // The last messages are on their way while the last page is written.
@@ -279,14 +292,15 @@ async fn measure(number: u64, workers: usize, program: &str) {
     let dropped = sum(&page, "kvtop_source_dropped_total", "");
     println!(
         "shard {of}: {} namespaces, {} workers, {:.0} messages/s: {:.1} % of a core, {megabytes} MB; ready after {} \
-         s; page of {:.1} MB within {} ms; {dropped} frames dropped; of {} stream messages {lost:?} dropped, missing, \
-         unseen",
+         s; page of {:.1} MB, {:.2} MB compressed, within {} ms; {dropped} frames dropped; of {} stream messages \
+         {lost:?} dropped, missing, unseen; the stage took {stage_share:.0} %",
         stage.simulations.len(),
         stage.simulations.len() * workers,
         sent as f64 / seconds,
         (after - cpu) / seconds * 100.0,
         ready.as_secs(),
         page.len() as f64 / 1e6,
+        packed as f64 / 1e6,
         scrape.as_millis(),
         fate("published"),
     );
