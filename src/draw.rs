@@ -23,6 +23,7 @@ use crate::tui::command::{Format, View};
 use crate::tui::graph::gallery;
 use crate::tui::labels::Labels;
 use crate::tui::line;
+use crate::tui::panels::headline::Figure;
 use crate::tui::shell::Shell;
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Level, Theme, ThemeError, Themes, contrast};
@@ -57,6 +58,11 @@ impl Drawing {
     /// Shows these names beside the hashes of blocks.
     pub fn name_blocks(&mut self, labels: Arc<Labels>) {
         self.shell.name_blocks(labels);
+    }
+
+    /// Shows these figures in the headline.
+    pub fn head_with(&mut self, figures: Vec<Figure>) {
+        self.shell.head_with(figures);
     }
 
     /// Has graphs cover no more than `span`, where that is less than usual.

@@ -39,7 +39,7 @@ pub use ledger::{Hole, Ledger, StreamRow};
 pub use memory::{MemoryFigure, MemoryRow};
 pub use query::{Answer, Ask, ViewQuery};
 pub use router::{
-    Counted, DecisionRow, Latency, LiveRequests, RequestMix, RouterSummary, RoutingDetail,
+    Counted, DecisionRow, Flow, Latency, LiveRequests, RequestMix, RouterSummary, RoutingDetail,
     ShareRow, TermRow,
 };
 pub use series::{Series, SeriesSet};

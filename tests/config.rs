@@ -185,6 +185,44 @@ fn keys_can_be_changed_and_clashes_name_their_line() {
 }
 
 #[test]
+fn the_file_chooses_the_figures_of_the_headline() {
+    let chosen = home(
+        "headline = [\"workers\", \"ttft-p95\", \"itl-p95\", \"queue-p95\", \"tokens\", \"running\", \
+         \"waiting\", \"tiers\", \"registered\", \"hits\"]\n",
+    );
+    let vars = [("XDG_CONFIG_HOME", chosen.to_str().unwrap())];
+    let names = ["WORKERS", "TTFT p95", "ITL p95", "QUEUE p95"];
+    for (size, shown, hidden) in [
+        ((80, 24), &names[..], &["CACHE HITS", "REJECTED"][..]),
+        ((120, 36), &names[..], &["REJECTED"][..]),
+        ((200, 60), &["WORKERS", "TOKENS/s", "RUNNING", "CACHE HITS"][..], &["REJECTED"][..]),
+    ] {
+        let arguments = ["demo", "healthy"];
+        let mut pty = Pty::spawn(env!("CARGO_BIN_EXE_kvtop"), &arguments, &vars, size);
+        let row = |screen: &str| {
+            screen.lines().find(|line| line.contains("WORKERS")).unwrap_or_default().to_owned()
+        };
+        pty.wait_for("the figures in their order", |screen| {
+            let places: Vec<_> = shown.iter().map(|name| row(screen).find(name)).collect();
+            places.iter().all(Option::is_some) && places.is_sorted()
+        });
+        let row = row(&pty.screen(vt100::Screen::contents));
+        assert!(hidden.iter().all(|name| !row.contains(name)), "{row}");
+        pty.send("q");
+        assert_eq!(pty.exit_code(), 0);
+    }
+
+    let wrong = home("theme = \"dark\"\nheadline = [\"hits\", \"itl-59\"]\n");
+    let said = text(&kvtop(&wrong, &[], &["config", "check"]));
+    assert!(said.contains("config.toml:2: `headline`: `itl-59` is none of hits, "), "{said}");
+    assert!(said.contains("did you mean `itl-p95`?"), "{said}");
+    let variable = [("KVTOP_HEADLINE", "kv tiers")];
+    let said = text(&kvtop(&wrong, &variable, &["config", "show", "--config", "/dev/null"]));
+    let row = said.lines().find(|line| line.starts_with("headline")).unwrap_or_default();
+    assert!(row.contains("kv tiers") && row.ends_with("KVTOP_HEADLINE"), "{said}");
+}
+
+#[test]
 fn thresholds_move_the_lines_of_rules() {
     let file = fixture("captures/0.9.0-mm_pub32_eng16.frames.gz");
     let check = ["check", "--replay", file.to_str().unwrap()];

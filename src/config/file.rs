@@ -77,11 +77,12 @@ impl Reader<'_> {
     fn entry(&mut self, name: &str, at: usize, value: &Spanned<DeValue<'_>>, depth: usize) {
         if let Some(kind) = self.kind(name) {
             let text = match (kind, value.get_ref()) {
-                (Kind::Keys, DeValue::Array(keys)) => {
+                (Kind::Keys | Kind::Words(_), DeValue::Array(keys)) => {
                     let keys: Option<Vec<_>> =
                         keys.iter().map(|key| scalar(key.get_ref())).collect();
                     keys.map(|keys| keys.join(" "))
                 }
+                (Kind::Words(_), _) => None,
                 (_, value) => scalar(value),
             };
             match text.ok_or_else(|| wanted(kind)).and_then(|text| fit(kind, text)) {
@@ -248,6 +249,9 @@ mod tests {
     fn what_is_no_toml_and_what_has_the_wrong_shape_is_told() {
         assert_eq!(problems("theme = \"a\"\nbell = = 1\n")[0].0, 2);
         assert_eq!(problems("nats = 4\n")[0].1, "`nats` must be a section");
+        assert!(problems("headline = \"hits\"\n")[0].1.contains("must be a list of some of hits,"));
+        assert!(problems("headline = [\"hist\"]\n")[0].1.contains("did you mean `hits`?"));
+        assert_eq!(problems("headline = [\"index\", \"hits\"]\n"), []);
         assert!(problems("theme = [1]\n")[0].1.contains("must be text"));
     }
 }

@@ -78,7 +78,11 @@ fn entry(page: &mut String, setting: &Setting, key: &str) {
 
 /// Returns `value` as TOML writes it.
 fn toml_of(kind: Kind, value: &str) -> String {
-    if kind == Kind::Flag { value.to_owned() } else { format!("{value:?}") }
+    match kind {
+        Kind::Flag => value.to_owned(),
+        Kind::Words(_) => format!("{:?}", value.split_whitespace().collect::<Vec<_>>()),
+        _ => format!("{value:?}"),
+    }
 }
 
 /// Returns what holds, and who said so.
@@ -180,7 +184,7 @@ pub fn manual(thresholds: &[Threshold]) -> String {
 
 fn meaning(setting: &Setting) -> String {
     let values = match setting.kind {
-        Kind::Choice(known) => {
+        Kind::Choice(known) | Kind::Words(known) => {
             let known: Vec<_> = known.iter().map(|one| format!("`{one}`")).collect();
             format!(" ({})", known.join(", "))
         }

@@ -57,6 +57,9 @@ fn property(setting: &Setting) -> Value {
     let mut schema = match setting.kind {
         Kind::Flag => json!({"type": "boolean"}),
         Kind::Choice(words) => json!({"enum": words}),
+        Kind::Words(words) => json!({
+            "type": "array", "items": {"enum": words}, "minItems": 1, "uniqueItems": true,
+        }),
         Kind::Number => json!({"type": ["number", "string"]}),
         Kind::Text
         | Kind::Label
@@ -77,6 +80,7 @@ fn property(setting: &Setting) -> Value {
 fn example(setting: &Setting) -> Value {
     match setting.kind {
         Kind::Flag => Value::Bool(setting.example == "true"),
+        Kind::Words(_) => setting.example.split_whitespace().collect(),
         _ => setting.example.into(),
     }
 }

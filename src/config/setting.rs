@@ -1,6 +1,7 @@
 //! Every setting there is. File, environment, `kvtop config` and docs/reference/config.md are made
 //! from this table; flags name their settings here.
 
+use super::file::nearest;
 use crate::cli;
 
 /// The form of a value.
@@ -24,6 +25,8 @@ pub enum Kind {
     Url,
     /// Names of keys, with spaces between them.
     Keys,
+    /// Some of these words, each once, with spaces between them; a list in the file.
+    Words(&'static [&'static str]),
     /// A number that is not negative.
     Number,
     /// A colour: `#rrggbb`, or a name of one of the sixteen.
@@ -106,6 +109,43 @@ pub const WINDOW: &Setting = &Setting {
     flag: None,
     example: "15m",
     about: "Time that graphs cover when the screen opens; `+` and `-` change it",
+};
+
+/// The figures that a headline can show, by name.
+pub const FIGURES: [&str; 20] = [
+    "hits",
+    "ttft",
+    "ttft-p95",
+    "ttft-p99",
+    "itl",
+    "itl-p95",
+    "itl-p99",
+    "queue",
+    "queue-p95",
+    "queue-p99",
+    "rejected",
+    "index",
+    "kv",
+    "workers",
+    "registered",
+    "routed",
+    "tokens",
+    "running",
+    "waiting",
+    "tiers",
+];
+
+/// The figures of the headline.
+pub const HEADLINE: &Setting = &Setting {
+    name: "headline",
+    kind: Kind::Words(&FIGURES),
+    default: Some("hits ttft rejected index kv"),
+    flag: None,
+    example: "workers hits ttft-p95 itl-p95 queue-p95 tokens running waiting",
+    about: "Figures above the overview, in this order; the last ones go where there is no room. `ttft` is the time \
+            to first token, `itl` the time between tokens, `queue` the time in engines' queues: p50 and p95 unless \
+            one is named. `tokens`, `routed` and `tiers` (blocks that KVBM moves) are per second. `c` in the \
+            overview picks figures until kvtop ends",
 };
 
 /// The mouse.
@@ -254,13 +294,14 @@ pub const NATS_CONTEXT: &Setting = &Setting {
 };
 
 /// Every setting with a name of its own, in the order of the file.
-pub const SETTINGS: [&Setting; 20] = [
+pub const SETTINGS: [&Setting; 21] = [
     THEME,
     THEME_DARK,
     THEME_LIGHT,
     COLOR,
     GLYPHS,
     WINDOW,
+    HEADLINE,
     MOUSE,
     BELL,
     NOTIFY,
@@ -306,6 +347,7 @@ impl Kind {
             Self::Time => "time such as 600ms".to_owned(),
             Self::Size => "size such as 512MiB".to_owned(),
             Self::Url => "address".to_owned(),
+            Self::Words(known) => format!("a list of some of {}", known.join(", ")),
             Self::Keys => "a key such as `F5`, or a list of them".to_owned(),
             Self::Number => "a number".to_owned(),
             Self::Colour => "colour: #rrggbb or one of the sixteen names".to_owned(),
@@ -322,6 +364,7 @@ impl Kind {
             Self::Flag if !["true", "false"].contains(&text) => {
                 Err(format!("`{text}` is neither true nor false"))
             }
+            Self::Words(known) => words(known, text),
             Self::Label => cli::place(text).map(drop).map_err(|why| format!("`{text}` is {why}")),
             Self::Subject => {
                 cli::subject(text).map(drop).map_err(|why| format!("`{text}` is {why}"))
@@ -345,6 +388,23 @@ impl Kind {
             _ => Ok(()),
         }
     }
+}
+
+/// Returns why `text` is no list of words that are `known`, each once.
+fn words(known: &[&str], text: &str) -> Result<(), String> {
+    let mut seen: Vec<&str> = Vec::new();
+    for word in text.split_whitespace() {
+        if !known.contains(&word) {
+            let near = nearest(word, known.iter().map(|known| (*known).to_owned()));
+            let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            return Err(format!("`{word}` is none of {}{near}", known.join(", ")));
+        }
+        if seen.contains(&word) {
+            return Err(format!("`{word}` is named twice"));
+        }
+        seen.push(word);
+    }
+    if seen.is_empty() { Err("must name at least one".to_owned()) } else { Ok(()) }
 }
 
 /// Returns true when every address is one that NATS clients understand.
@@ -410,6 +470,9 @@ mod tests {
         assert!(why(Kind::Url, "nats://me:secret@host:4222").contains("NATS context"));
         assert!(why(Kind::Url, "nats://a:1,me@host:4222").contains("NATS context"));
         assert!(why(Kind::Colour, "crimson").contains("light-red"));
+        assert!(why(HEADLINE.kind, "hits itl-59").ends_with("did you mean `itl-p95`?"));
+        assert!(why(HEADLINE.kind, "hits ttft hits").contains("`hits` is named twice"));
+        assert!(why(HEADLINE.kind, " ").contains("at least one"));
         assert!(why(Kind::Size, "many").contains("many"));
         assert_eq!(Kind::Url.refuse("nats://host:4222/a@b"), Ok(()));
         assert_eq!(MAX_MEMORY.variable(), "KVTOP_MAX_MEMORY");

@@ -561,7 +561,7 @@ impl Learner<'_> {
             self.known.routing.mix.take(pod, at, |name| of(pod, name));
         }
         for (pod, name, value) in sums {
-            self.known.routing.traffic.take(pod, name, value);
+            self.known.routing.traffic.take(pod, name, value, at);
             let grown = self.known.routing.router.gauge(pod, name, value);
             self.router_counts(at).sum(&grown);
         }

@@ -235,6 +235,7 @@ pub(super) fn described(config: &Config) -> Result<TerminalOptions, RunError> {
         keys: settings::keymap(config)?,
         tour: false,
         window: WINDOWS.into_iter().find(|span| text::span(*span) == window),
+        headline: settings::headline(config),
         mouse: config.flag(known::MOUSE),
         bell: config.flag(known::BELL),
         notify: match config.text(known::NOTIFY) {

@@ -20,6 +20,7 @@ use crate::diagnose::Thresholds;
 use crate::exit::Exit;
 use crate::tui::keymap::{Change, Keymap, names};
 use crate::tui::labels::Labels;
+use crate::tui::panels::headline::Figure;
 use crate::tui::theme::Themes;
 
 /// The file's name below the user's folder.
@@ -106,6 +107,12 @@ pub(super) fn keymap(config: &Config) -> Result<Keymap, ConfigError> {
             given.get(at).map_or(("", &Origin::Default), |(action, _, origin)| (*action, origin));
         config.mistake(&format!("keys.{action}"), origin, &why)
     })
+}
+
+/// Returns the figures of the headline.
+pub(super) fn headline(config: &Config) -> Vec<Figure> {
+    let words = config.text(known::HEADLINE).unwrap_or_default();
+    words.split_whitespace().filter_map(Figure::from_word).collect()
 }
 
 /// Returns the effective settings, and adds them to the command line.
@@ -320,4 +327,15 @@ pub fn schema() -> String {
 /// Returns docs/reference/config.md.
 pub fn manual() -> String {
     page::manual(&thresholds::listed())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_setting_knows_each_figure_of_the_headline() {
+        assert_eq!(Figure::ALL.map(Figure::word), known::FIGURES);
+        assert_eq!(headline(&Config::default()), Figure::USUAL);
+    }
 }

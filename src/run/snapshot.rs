@@ -155,7 +155,8 @@ fn drawing(args: &SnapshotArgs, view: &View, config: &Config) -> Result<Drawing,
     // A file has no background to go by.
     let auto = if theme == super::terminal::AUTO { config.text(known::THEME_DARK) } else { None };
     let theme = auto.unwrap_or(theme);
-    let drawing = Drawing::new(view.name, args.size, theme, &settings::themes(), glyphs)?;
+    let mut drawing = Drawing::new(view.name, args.size, theme, &settings::themes(), glyphs)?;
+    drawing.head_with(settings::headline(config));
     Ok(drawing)
 }
 

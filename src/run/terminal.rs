@@ -27,6 +27,7 @@ use crate::snapshot::{Snapshot, ViewQuery};
 use crate::tui::command::Action;
 use crate::tui::keymap::Keymap;
 use crate::tui::labels::Labels;
+use crate::tui::panels::headline::Figure;
 use crate::tui::scope::Notice;
 use crate::tui::theme::{Glyphs, Level, ThemeError, Themes};
 
@@ -53,6 +54,8 @@ pub struct TerminalOptions {
     pub tour: bool,
     /// Time that graphs cover at first, when another than usual is wanted.
     pub window: Option<Duration>,
+    /// The figures of the headline.
+    pub headline: Vec<Figure>,
     /// The notification of the desktop for each new critical finding.
     pub notify: Notify,
     /// The beginning of addresses that the ids of findings lead to; none without links.

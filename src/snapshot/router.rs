@@ -36,6 +36,19 @@ pub struct Counted {
     pub routed_to: Option<u64>,
 }
 
+/// Tokens and blocks per second over the last minute, as pods count them; none of what nobody counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Flow {
+    /// Tokens of prompts.
+    pub prompt_tokens: Option<f64>,
+    /// Tokens generated.
+    pub output_tokens: Option<f64>,
+    /// Blocks that KVBM moved from the device tier, or further down.
+    pub offloaded: Option<f64>,
+    /// Blocks that KVBM moved back to the device tier.
+    pub onboarded: Option<f64>,
+}
+
 /// Data from the routers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RouterSummary {
@@ -57,6 +70,8 @@ pub struct RouterSummary {
     pub live: LiveRequests,
     /// Tokens, blocks between tiers, and registered workers.
     pub counted: Counted,
+    /// Tokens and blocks per second.
+    pub flow: Flow,
     /// Mean logit of the last minute's decisions.
     pub mean_logit: Option<f64>,
     /// Tree size of the last decision.

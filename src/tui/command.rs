@@ -76,6 +76,8 @@ pub enum Command {
     SortReversed,
     /// Let columns be taken away or put back.
     Columns,
+    /// Let figures of the headline be taken away or put back.
+    Figures,
     /// Take what is selected in the list to pick from.
     Pick,
     /// The choice of this number was picked.
@@ -196,6 +198,8 @@ pub enum Pick {
     Sort,
     /// The columns of a table.
     Columns,
+    /// The figures of the headline.
+    Figures,
     /// The worker whose blocks are shown.
     Worker,
     /// The scope that is watched.

@@ -28,6 +28,7 @@ use super::labels::Labels;
 use super::layout::{self, Below, Class, Layout, Needs, Strip};
 use super::line;
 use super::overlay::help;
+use super::panels::headline::Figure;
 use super::panels::{self, Look, PanelId};
 use super::planning::Planning;
 use super::views::{self, Picker};
@@ -150,6 +151,11 @@ impl Shell {
     /// Has graphs cover this time at first.
     pub const fn begin_with(&mut self, window: Duration) {
         self.look.window = window;
+    }
+
+    /// Shows these figures in the headline.
+    pub fn head_with(&mut self, figures: Vec<Figure>) {
+        self.look.overview.headline = figures;
     }
 
     /// Returns the picture that is shown while `live` is the newest.
@@ -287,6 +293,7 @@ impl Shell {
             | Command::Sort
             | Command::SortReversed
             | Command::Columns
+            | Command::Figures
             | Command::Picked(..)
             | Command::Heard
             | Command::WorkerTree

@@ -5,10 +5,11 @@ use std::time::Duration;
 use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use kvtop::domain::Role as PodRole;
 use kvtop::simulator::Scenario;
-use kvtop::snapshot::{DemoChange, DemoState, Feed, Felt, PodRow, Snapshot, Standing};
+use kvtop::snapshot::{DemoChange, DemoState, Feed, Felt, Flow, PodRow, Snapshot, Standing};
 use kvtop::tui::command::{Action, Command, Edit, Past, Scroll, View};
 use kvtop::tui::graph::gallery;
 use kvtop::tui::markers;
+use kvtop::tui::panels::headline::Figure;
 use kvtop::tui::theme::{Glyphs, Level, Themes};
 use kvtop::tui::widgets::canvas::Canvas;
 use ratatui::buffer::Buffer;
@@ -47,6 +48,89 @@ fn the_fix_is_whole_wherever_there_is_a_box() {
             assert!(screen.contains("✗ w0"), "{width}x{height}\n{screen}");
         }
     }
+}
+
+/// Returns the row of the headline's figures, which begins with `first`.
+fn headline(picture: &Snapshot, figures: &[Figure], size: (u16, u16), first: &str) -> String {
+    let mut shell = shell();
+    shell.head_with(figures.to_vec());
+    let screen = draw(&mut shell, picture, size);
+    let rows: Vec<&str> = screen.lines().collect();
+    let at = rows.iter().position(|row| row.trim_start().starts_with(first)).unwrap();
+    rows[at..rows.len().min(at + 2)].join("\n")
+}
+
+#[test]
+fn the_headline_has_the_figures_that_were_chosen_and_drops_the_last() {
+    let mut picture = healthy();
+    let router = &mut picture.router;
+    router.flow = Flow {
+        prompt_tokens: Some(8_423.0),
+        output_tokens: Some(1_204.0),
+        offloaded: Some(12.0),
+        onboarded: None,
+    };
+    router.counted.routed_to = Some(1);
+    for row in &mut picture.workers {
+        row.in_engine.running = Some(3);
+    }
+    let figures = [
+        Figure::Workers,
+        Figure::Tokens,
+        Figure::Tiers,
+        Figure::Running,
+        Figure::Waiting,
+        Figure::Registered,
+        Figure::TtftP95,
+        Figure::ItlP99,
+        Figure::QueueP95,
+        Figure::Hits,
+    ];
+    let of = |size| headline(&picture, &figures, size, "WORKERS");
+    insta::assert_snapshot!("headline_80", of((80, 24)));
+    insta::assert_snapshot!("headline_120", of((120, 36)));
+    insta::assert_snapshot!("headline_200", of((200, 60)));
+    // One worker does not report them: their sum is unknown, and not that of the others.
+    picture.workers[1].in_engine.running = None;
+    for size in [(80, 24), (120, 36), (200, 60)] {
+        let row =
+            headline(&picture, &[Figure::Running, Figure::Waiting, Figure::Queue], size, "RUN");
+        assert_eq!(row.matches('—').count(), 3, "{row}");
+    }
+}
+
+#[test]
+fn no_figure_of_the_headline_is_cut() {
+    let picture = healthy();
+    let whole = headline(&picture, &Figure::ALL, (600, 24), "CACHE");
+    let whole = whole.lines().next().unwrap();
+    for width in 60..200 {
+        let row = headline(&picture, &Figure::ALL, (width, 24), "CACHE");
+        let row = row.lines().next().unwrap();
+        let last = row.split_whitespace().last().unwrap();
+        assert!(whole.split_whitespace().any(|word| word == last), "{width}: {row}");
+        assert!(row.chars().count() <= width.into(), "{width}: {row}");
+    }
+}
+
+#[test]
+fn figures_of_the_headline_are_picked_by_a_key() {
+    let picture = healthy();
+    let mut shell = shell();
+    shell.update(Command::Figures, &picture);
+    let screen = draw(&mut shell, &picture, (120, 36));
+    assert!(screen.contains("✓ CACHE HITS") && screen.contains("  TOKENS/s"), "{screen}");
+    // The first is taken away, and the second is then the first of the headline.
+    shell.update(Command::Pick, &picture);
+    shell.update(Command::Back, &picture);
+    let screen = draw(&mut shell, &picture, (120, 36));
+    assert!(!screen.contains("CACHE HITS") && screen.contains("TTFT p50 / p95"), "{screen}");
+    shell.head_with(vec![Figure::Hits]);
+    shell.update(Command::Figures, &picture);
+    shell.update(Command::Pick, &picture);
+    shell.update(Command::Back, &picture);
+    let screen = draw(&mut shell, &picture, (120, 36));
+    assert!(screen.contains("CACHE HITS"), "the last one stays: {screen}");
 }
 
 #[test]

@@ -10,8 +10,8 @@ use crate::engine::meters::Meters;
 use crate::engine::{Knowledge, MINUTE};
 use crate::model::{DecisionRecord, Decisions, Latencies, Mix, OverlapBy, PodWarnings, RankRecord};
 use crate::snapshot::{
-    Counted, DecisionRow, Felt, Latency, LiveRequests, RequestMix, RouterSummary, RoutingDetail,
-    Series, ShareRow, TermRow, ViewQuery,
+    Counted, DecisionRow, Felt, Flow, Latency, LiveRequests, RequestMix, RouterSummary,
+    RoutingDetail, Series, ShareRow, TermRow, ViewQuery,
 };
 
 pub(super) fn summary(known: &Knowledge, at: Timestamp) -> RouterSummary {
@@ -46,6 +46,7 @@ pub(super) fn summary(known: &Knowledge, at: Timestamp) -> RouterSummary {
             remove_warnings: sum(|warnings| warnings.live_remove),
         },
         counted: counted(known),
+        flow: flow(known, at),
         mean_logit: mean_logit(&known.routing.decisions, at),
         last_tree_size: router.last_tree_size,
         overlap_weight: router.weight,
@@ -100,6 +101,14 @@ fn counted(known: &Knowledge) -> Counted {
         registered: known.routing.router.registered(there).map(whole),
         routed_to: known.routing.router.routed_to(there).map(whole),
     }
+}
+
+/// Returns how much passes through pods.
+fn flow(known: &Knowledge, at: Timestamp) -> Flow {
+    let traffic = &known.routing.traffic;
+    let [offloaded, onboarded] = traffic.tier_rates(at);
+    let (prompt_tokens, output_tokens) = (traffic.prompt_rate(at), traffic.output_rate(at));
+    Flow { prompt_tokens, output_tokens, offloaded, onboarded }
 }
 
 /// Returns what users felt in the minute before `at`.

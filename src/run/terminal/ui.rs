@@ -101,6 +101,7 @@ impl<H: Hooks> Ui<H> {
         let mut shell = Shell::new(&options.theme, options.themes.names());
         shell.listen_to(options.keys.clone());
         shell.name_blocks(Arc::clone(&options.labels));
+        shell.head_with(options.headline.clone());
         // It may be the only one for a while, as with a fleet that is read from a Prometheus.
         shell.note_picture(&picture);
         if options.tour {

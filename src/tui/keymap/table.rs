@@ -311,6 +311,7 @@ pub const BINDINGS: &[Binding] = &[
     hinted(bind(&[char('s')], "s", WORKERS, Command::Sort, "pick the order"), "sort"),
     bind(&[char('S')], "S", WORKERS, Command::SortReversed, "turn the order round"),
     hinted(bind(&[char('c')], "c", WORKERS, Command::Columns, "pick the columns"), "columns"),
+    bind(&[char('c')], "c", OVERVIEW, Command::Figures, "pick the figures of the headline"),
     hinted(
         bind(
             &[key(KeyCode::Enter), char(' ')],

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use ratatui::layout::Rect;
 
-use super::{Reply, View, ViewContext, moved};
+use super::{Choice, Picker, Reply, View, ViewContext, moved};
 use crate::domain::{TreeNode, WorkerRank};
 use crate::snapshot::{Ask, TreeQuery, ViewQuery};
-use crate::tui::command::{self, Command, Scroll};
+use crate::tui::command::{self, Command, Pick, Scroll};
 use crate::tui::layout::{Class, Layout, Needs, columns, table_rows, take_top};
+use crate::tui::panels::headline::Figure;
 use crate::tui::panels::{Look, PanelId, events, workers};
 use crate::tui::text;
 
@@ -101,12 +102,21 @@ impl Shown {
 }
 
 /// State of the view between pictures.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
     /// The series of the timeline.
     pub shown: Shown,
+    /// The figures of the headline, in their order.
+    pub headline: Vec<Figure>,
     /// True once a worker was selected, so that the panel below tells of it.
     pub follows_worker: bool,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        let headline = Figure::USUAL.to_vec();
+        Self { shown: Shown::default(), headline, follows_worker: false }
+    }
 }
 
 /// Asks for the prefixes that are used most, where they are shown.
@@ -144,6 +154,11 @@ fn update(look: &mut Look, command: Command, view_context: &ViewContext<'_>) -> 
             look.overview.shown = look.overview.shown.next();
             Reply::Done
         }
+        Command::Figures => Reply::Pick(figures(look, 0)),
+        Command::Picked(Pick::Figures, at) => {
+            toggle(look, at);
+            Reply::Pick(figures(look, at))
+        }
         Command::Back if look.overview.follows_worker => {
             look.overview.follows_worker = false;
             Reply::Done
@@ -165,6 +180,27 @@ fn update(look: &mut Look, command: Command, view_context: &ViewContext<'_>) -> 
         }
         _ => Reply::Pass,
     }
+}
+
+/// Takes a figure of the headline away, unless it is the only one, or puts it last.
+fn toggle(look: &mut Look, at: usize) {
+    let shown = &mut look.overview.headline;
+    let Some(figure) = Figure::ALL.get(at) else { return };
+    if !shown.contains(figure) {
+        shown.push(*figure);
+    } else if shown.len() > 1 {
+        shown.retain(|other| other != figure);
+    }
+}
+
+/// Returns the figures that the headline can show.
+fn figures(look: &Look, at: usize) -> Picker {
+    let choice = |figure: Figure| {
+        let on = look.overview.headline.contains(&figure);
+        Choice { on: Some(on), ..Choice::new(figure.names()[0], figure.about()) }
+    };
+    let choices = Figure::ALL.into_iter().map(choice).collect();
+    Picker { pick: Pick::Figures, title: "Figures of the headline", choices, at }
 }
 
 /// Selects another worker; what is known of it stands below.
