@@ -160,10 +160,17 @@ fn is_secret_constant(key: &str, value: &str) -> bool {
 
 /// Returns true when the key or flag `name` holds a secret.
 fn is_secret_key(name: &str) -> bool {
-    let bare: String =
-        name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    // Every word of a log line is asked about, so nothing is copied for that.
+    let letters = || name.bytes().rev().filter(u8::is_ascii_alphanumeric);
+    let ends_with = |end: &&str| {
+        let mut letters = letters();
+        end.bytes()
+            .rev()
+            .all(|byte| letters.next().is_some_and(|it| it.eq_ignore_ascii_case(&byte)))
+    };
     // Keys are not judged like variables: `key` and `max_tokens` are everywhere.
-    SECRET_WORDS.iter().any(|end| bare.ends_with(end)) && !REFERENCES.contains(&bare.as_str())
+    SECRET_WORDS.iter().any(ends_with)
+        && !REFERENCES.iter().any(|known| ends_with(known) && letters().count() == known.len())
 }
 
 /// Returns true when the file `name` holds a secret, whatever its kind: `secret.txt`.

@@ -78,9 +78,12 @@ fn cut_within(value: &mut Value) {
 }
 
 fn is_prompt(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
+    let name = name.as_bytes();
     PROMPTS.iter().any(|field| {
-        name.strip_suffix(field).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'))
+        let rest = name.len().checked_sub(field.len()).map(|at| name.split_at(at));
+        rest.is_some_and(|(rest, end)| {
+            end.eq_ignore_ascii_case(field.as_bytes()) && rest.last().is_none_or(|it| *it == b'_')
+        })
     })
 }
 
