@@ -6,6 +6,7 @@ mod follows;
 mod kept;
 mod readonly;
 mod recorded;
+mod shared;
 mod ways;
 
 use std::collections::BTreeSet;

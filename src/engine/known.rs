@@ -24,8 +24,8 @@ use crate::model::{
 };
 use crate::wire::Shape;
 
-/// Decisions that are kept where only verdicts and present figures are wanted.
-const BRIEF_DECISIONS: usize = 256;
+/// Decisions that are kept where only verdicts and present figures are wanted, beyond those that a rule needs.
+const BRIEF_DECISIONS: usize = 28;
 
 /// Everything that is known.
 pub(super) struct Knowledge {
@@ -51,7 +51,9 @@ impl Knowledge {
         let (mut record, mut routing) = (Record::default(), Routing::default());
         if options.brief {
             record = Record { meters: Meters::new(RANK_HISTORY), journal: Journal::brief() };
-            routing.decisions = Decisions::keeping(BRIEF_DECISIONS);
+            let needed = usize::try_from(options.thresholds.min_decisions).unwrap_or(usize::MAX);
+            routing.decisions =
+                Decisions::keeping(needed.saturating_add(BRIEF_DECISIONS).min(1000));
         }
         Self {
             options,

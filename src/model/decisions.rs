@@ -176,6 +176,7 @@ impl Decisions {
             }
             !ours(term)
         });
+        terms.shrink_to_fit();
         if self.last.len() >= self.limit {
             self.last.pop_front();
         }

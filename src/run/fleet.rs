@@ -35,6 +35,8 @@ use light::Light;
 const LIST_EVERY: Duration = Duration::from_secs(10);
 /// Time between two pictures of the fleet, at least.
 const PICTURE_EVERY: Duration = Duration::from_secs(1);
+/// Deployments from which on watches are of the whole cluster: a few of them are no reason to hear of every pod.
+const MANY: usize = 8;
 /// Rows on their way to the fleet.
 const ROWS: usize = 1024;
 
@@ -94,6 +96,7 @@ pub(super) async fn start(args: &SourceArgs) -> Result<FleetWatch, RunError> {
     let common = Common { budget: memory::budget(args.max_memory()), forwarder };
     let crew = Crew {
         client: client.clone(),
+        sharing: client.sharing(),
         args,
         common,
         _forwarding: (handle, unheard),
@@ -108,6 +111,8 @@ pub(super) async fn start(args: &SourceArgs) -> Result<FleetWatch, RunError> {
 /// The light watchers.
 struct Crew {
     client: KubeClient,
+    /// The same, with watches that are shared.
+    sharing: KubeClient,
     args: SourceArgs,
     common: Common,
     /// The forwarder ends with these.
@@ -177,17 +182,17 @@ impl Crew {
             roster.places.into_iter().map(|place| (id_of(&place), place)).collect();
         self.unlisted = roster.unlisted;
         self.members.retain(|id, _| places.contains_key(id));
+        let client = if places.len() < MANY { self.client.clone() } else { self.sharing.clone() };
         for (id, place) in places {
             if !self.members.contains_key(&id) {
-                let watched = self.begin(id.clone(), &place);
+                let watched = self.begin(id.clone(), &place, &client);
                 self.members.insert(id, watched);
             }
         }
     }
 
-    fn begin(&self, id: MemberId, place: &Place) -> Watched {
-        let (light, sources) =
-            Light::open(id.clone(), place, &self.client, &self.args, &self.common);
+    fn begin(&self, id: MemberId, place: &Place, client: &KubeClient) -> Watched {
+        let (light, sources) = Light::open(id.clone(), place, client, &self.args, &self.common);
         let task = tokio::spawn(light.run(self.sender.clone()));
         Watched { row: Member::new(id), task, sources }
     }

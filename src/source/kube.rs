@@ -22,6 +22,7 @@ mod refusal;
 mod resource;
 mod rights;
 mod run;
+mod shared;
 mod status;
 mod trim;
 mod watch;

@@ -113,9 +113,10 @@ impl Light {
             }
             if !lot.is_empty() {
                 self.engine.ingest(&lot);
-                lot.clear();
                 heard = true;
             }
+            // The first lot holds the past of logs, and none needs as much room again.
+            lot = Vec::new();
             let now = clock::now();
             if !heard && now.since(last) < ROW_EVERY {
                 continue;

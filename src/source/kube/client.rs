@@ -17,6 +17,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use super::error::KubeConfigError;
 use super::options::KubeOptions;
 use super::refusal::{Refusal, clip};
+use super::shared::Shared;
 
 /// The longest answer that is read: a page of 500 pods has some 10 MB.
 const LARGEST: usize = 32 << 20;
@@ -34,6 +35,8 @@ pub struct KubeClient {
     origin: Arc<str>,
     /// Replaced when credentials are renewed.
     current: Arc<watch::Sender<Client>>,
+    /// Watches of the whole cluster, where many namespaces are watched.
+    shared: Option<Arc<Shared>>,
 }
 
 impl std::fmt::Debug for KubeClient {
@@ -55,7 +58,8 @@ pub async fn connect(options: KubeOptions) -> Result<KubeClient, KubeConfigError
     let server = config.cluster_url.to_string().trim_end_matches('/').into();
     let origin = options.origin().into();
     let current = Arc::new(watch::Sender::new(build(config).await?));
-    Ok(KubeClient { options: Arc::new(options), namespace, server, origin, current })
+    let shared = None;
+    Ok(KubeClient { options: Arc::new(options), namespace, server, origin, current, shared })
 }
 
 /// Builds a client on a thread for blocking work, since it runs credential plugins and waits.
@@ -102,6 +106,23 @@ impl KubeClient {
     /// Returns a client with the same credentials that looks at `namespace`, as `options` say.
     pub(super) fn looking_at(&self, namespace: &str, options: Arc<KubeOptions>) -> Self {
         Self { options, namespace: namespace.into(), ..self.clone() }
+    }
+
+    /// Returns a client whose sources share one watch of each kind of object, wherever it looks. For hundreds of
+    /// namespaces that is hundreds of connections less; the server must permit to watch the whole cluster.
+    #[must_use]
+    pub fn sharing(&self) -> Self {
+        Self { shared: Some(Arc::default()), ..self.clone() }
+    }
+
+    /// Returns the same client for requests of its own.
+    pub(super) fn alone(&self) -> Self {
+        Self { shared: None, ..self.clone() }
+    }
+
+    /// Returns the watches that it shares.
+    pub(super) fn shared(&self) -> Option<&Arc<Shared>> {
+        self.shared.as_ref()
     }
 
     /// Reads the configuration again, after a login or when credentials have expired.

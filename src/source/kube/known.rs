@@ -31,7 +31,8 @@ impl Known {
     pub(super) fn put(&mut self, object: &Value) -> Vec<Told> {
         let name = name(object);
         let uid = object["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
-        let body = Bytes::from(object.to_string());
+        // Without the room that a text grows by: the object is kept for as long as it is watched.
+        let body = Bytes::from(object.to_string().into_boxed_str().into_boxed_bytes());
         let new = Object { uid, body: body.clone(), dynamo: is_dynamos(object) };
         let mut told = Vec::new();
         match self.objects.get(&name) {

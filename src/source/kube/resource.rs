@@ -109,9 +109,10 @@ impl Resource {
         path
     }
 
-    /// Returns the path of its list in the whole cluster, for more of a query to follow.
+    /// Returns the path of its list in the whole cluster, with its labels, for more of a query to follow.
     pub(super) fn path_everywhere(&self, version: &str) -> String {
-        format!("{}/{version}/{}?", self.root(), self.plural)
+        let path = format!("{}/{version}/{}?", self.root(), self.plural);
+        if self.labels.is_empty() { path } else { format!("{path}labelSelector={}&", self.labels) }
     }
 
     fn root(&self) -> String {

@@ -17,16 +17,17 @@ use super::lines::Lines;
 use super::pace::Pace;
 use super::refusal::Refusal;
 use super::resource::Resource;
+use super::shared::Heard;
 use super::trim::trim;
 use crate::clock;
 use crate::frame::{Frame, KubeChange, Origin};
 use crate::source::Emitter;
 
 /// The server ends a watch after this many seconds.
-const SECONDS: u32 = 290;
+pub(super) const SECONDS: u32 = 290;
 
 /// Bookmarks come about once a minute; a watch that is silent for longer may be dead.
-const SILENCE: Duration = Duration::from_secs(150);
+pub(super) const SILENCE: Duration = Duration::from_secs(150);
 
 /// Objects in one answer.
 const PAGE: usize = 500;
@@ -44,7 +45,7 @@ const EXPIRED_LISTS: u32 = 2;
 const MOST_PAGES: usize = 1000;
 
 /// A watch that lived for so long worked.
-const LIVED: Duration = Duration::from_secs(1);
+pub(super) const LIVED: Duration = Duration::from_secs(1);
 
 /// The longest wait that a server may ask for.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -86,11 +87,19 @@ fn watching(refusal: Refusal) -> Refused {
 }
 
 /// The end of a watch that was not refused.
-enum End {
+pub(super) enum End {
     /// Properly; it can be resumed after this version.
     At(String),
     /// Its start version is forgotten, or it fell silent.
     ListAgain,
+}
+
+/// The effect of an event on a watch.
+enum Step {
+    On,
+    Over(End),
+    /// Nobody receives frames any more.
+    Unheard,
 }
 
 impl Watch {
@@ -153,17 +162,24 @@ impl Watch {
         };
         let path = self.resource.path(version, self.client.namespace());
         let api_version = self.resource.api_version(version);
+        // News that are not heard before the list would be missed after it.
+        let mut news = self.join(version).await.map_err(watching)?;
         let (objects, mut at) = self.list(&path, &api_version).await?;
         let mut told = self.known.replace(&objects);
         if objects.is_empty() && told.is_empty() {
             told.extend(self.absent(&api_version));
         }
+        // The watch may last for hours.
+        drop(objects);
         if !self.emit(told).await {
             return Ok(false);
         }
         loop {
             let began = Instant::now();
-            let end = self.watch(&path, &api_version, &mut at).await;
+            let end = match &mut news {
+                Some(news) => self.hear(news, &api_version).await,
+                None => self.watch(&path, &api_version, &mut at).await,
+            };
             if began.elapsed() >= LIVED {
                 self.failures = 0;
             }
@@ -181,6 +197,40 @@ impl Watch {
         sleep(self.pace.before_list(self.failures)).await;
         self.failures += 1;
         Ok(true)
+    }
+
+    /// Joins a watch of the whole cluster, where there is one. A list from the server's cache may be older than the
+    /// news of such a watch, so the watch is then one's own.
+    async fn join(&self, version: &str) -> Result<Option<mpsc::Receiver<Heard>>, Refusal> {
+        match self.client.shared() {
+            Some(shared) if self.resource.only().is_none() && !self.from_cache => {
+                shared.join(&self.client, &self.resource, version, self.pace).await
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Follows the news of a watch of the whole cluster. Returns none once the receiver is gone.
+    async fn hear(
+        &mut self,
+        news: &mut mpsc::Receiver<Heard>,
+        api_version: &str,
+    ) -> Result<Option<End>, Refused> {
+        self.forbidden = None;
+        self.report(Condition::Live).await;
+        // Versions are those of the shared watch, which is resumed there.
+        let mut at = String::new();
+        loop {
+            match news.recv().await {
+                Some(Heard::Line(line)) => match self.event(&line, api_version, &mut at).await? {
+                    Step::On => {}
+                    Step::Over(end) => return Ok(Some(end)),
+                    Step::Unheard => return Ok(None),
+                },
+                Some(Heard::Refused(refusal)) => return Err(watching(refusal)),
+                None => return Ok(Some(End::ListAgain)),
+            }
+        }
     }
 
     /// Says of the one object that is watched that it is not there. What it may set is known then.
@@ -269,29 +319,44 @@ impl Watch {
             let Some(line) = line.map_err(watching)? else {
                 return Ok(Some(End::At(std::mem::take(at))));
             };
-            let mut event: Value = serde_json::from_slice(&line)
-                .map_err(|error| watching(Refusal::Unreadable(error.to_string())))?;
-            let object = event["object"].take();
-            if let Some(version) = object["metadata"]["resourceVersion"].as_str() {
-                version.clone_into(at);
+            match self.event(&line, api_version, at).await? {
+                Step::On => {}
+                Step::Over(end) => return Ok(Some(end)),
+                Step::Unheard => return Ok(None),
             }
-            let told = match event["type"].as_str() {
-                Some("ADDED" | "MODIFIED") => {
-                    self.known.put(&trim(&self.resource, api_version, object))
-                }
-                Some("DELETED") => {
-                    let object = trim(&self.resource, api_version, object);
-                    self.known.remove(&object).into_iter().collect()
-                }
-                Some("ERROR") => return error_event(&object).map(Some).map_err(watching),
-                // Bookmarks, and what later servers may add.
-                _ => Vec::new(),
-            };
-            if !told.is_empty() && !self.emit(told).await {
-                return Ok(None);
-            }
-            self.report(Condition::Live).await;
         }
+    }
+
+    /// Takes an event in, advancing `at`.
+    async fn event(
+        &mut self,
+        line: &[u8],
+        api_version: &str,
+        at: &mut String,
+    ) -> Result<Step, Refused> {
+        let mut event: Value = serde_json::from_slice(line)
+            .map_err(|error| watching(Refusal::Unreadable(error.to_string())))?;
+        let object = event["object"].take();
+        if let Some(version) = object["metadata"]["resourceVersion"].as_str() {
+            version.clone_into(at);
+        }
+        let told = match event["type"].as_str() {
+            Some("ADDED" | "MODIFIED") => {
+                self.known.put(&trim(&self.resource, api_version, object))
+            }
+            Some("DELETED") => {
+                let object = trim(&self.resource, api_version, object);
+                self.known.remove(&object).into_iter().collect()
+            }
+            Some("ERROR") => return error_event(&object).map(Step::Over).map_err(watching),
+            // Bookmarks, and what later servers may add.
+            _ => Vec::new(),
+        };
+        if !told.is_empty() && !self.emit(told).await {
+            return Ok(Step::Unheard);
+        }
+        self.report(Condition::Live).await;
+        Ok(Step::On)
     }
 
     /// Passes changes on. Returns false when nobody receives frames any more.
@@ -373,7 +438,7 @@ impl Watch {
 }
 
 /// Returns what the `Status` of an `ERROR` event means. It comes with HTTP 200.
-fn error_event(status: &Value) -> Result<End, Refusal> {
+pub(super) fn error_event(status: &Value) -> Result<End, Refusal> {
     let code = status["code"].as_u64().and_then(|code| u16::try_from(code).ok()).unwrap_or(500);
     match Refusal::of_answer(code, None, status.to_string().as_bytes()) {
         Refusal::Gone => Ok(End::ListAgain),
