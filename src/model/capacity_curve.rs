@@ -191,6 +191,11 @@ impl CapacityCurve {
         }
         let curve = self.ranks.entry(rank).or_default();
         curve.turn(at.seconds());
+        if curve.shift == 0 && curve.evicted.len() == 0 {
+            // Every block is sampled, and none was evicted: a cache that fills costs nothing for each block.
+            curve.present.count_new(blocks.len() as u64);
+            return;
+        }
         for block in blocks {
             if is_sampled(block.sequence, curve.shift) {
                 curve.store(block.sequence);

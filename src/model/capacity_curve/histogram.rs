@@ -33,6 +33,12 @@ impl Histogram {
         }
     }
 
+    /// Counts sampled blocks that stand for themselves, none of which was seen to be evicted.
+    pub(super) fn count_new(&mut self, blocks: u64) {
+        self.samples += blocks;
+        self.stored += blocks;
+    }
+
     pub(super) fn samples(&self) -> u64 {
         self.samples
     }
