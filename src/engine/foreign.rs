@@ -98,12 +98,17 @@ impl Foreign {
         }
     }
 
+    /// Returns true when a namespace of the deployments looked at is known.
+    fn knows_any(&self) -> bool {
+        !self.exact.is_empty() || !self.bases.is_empty()
+    }
+
     /// Returns true when the namespaces of the deployments looked at are known, and this is none of them.
     fn is_foreign(&self, home: &Home<'_>) -> bool {
-        let known = || self.exact.iter().chain(&self.bases);
-        if known().next().is_none() {
+        if !self.knows_any() {
             return false;
         }
+        let known = || self.exact.iter().chain(&self.bases);
         let is = |name: &str| match home {
             Home::Named(own) => **own == *name,
             Home::Slug(own) => slug(name) == **own,
@@ -202,6 +207,9 @@ impl Fleet {
     /// Returns true for a worker that publishes in a Dynamo namespace which turned out to be foreign
     /// after its events had been counted.
     pub(super) fn is_foreign_worker(&self, worker: WorkerId) -> bool {
+        if !self.foreign.knows_any() {
+            return false;
+        }
         let home = self.workers.worker(worker).and_then(|worker| worker.home.as_deref());
         let home = home.and_then(|home| match home.strip_prefix(plane::SUBJECT_START) {
             Some(name) => Some(Home::Named(decoded(name))),
@@ -214,7 +222,8 @@ impl Fleet {
     /// it was known to be foreign, and KV events of its workers that had been taken in before.
     pub(super) fn ignored(&self) -> Vec<(String, u64)> {
         let mut counts = self.foreign.counts.clone();
-        for record in self.workers.ranks() {
+        let ranks = self.workers.ranks().iter().filter(|_| self.foreign.knows_any());
+        for record in ranks {
             let worker = record.rank.worker;
             let home = self.workers.worker(worker).and_then(|worker| worker.home.clone());
             let Some(home) = home.filter(|_| self.is_foreign_worker(worker)) else { continue };
