@@ -14,7 +14,7 @@ pub use wrap::{after, pieces, wrap};
 
 /// Returns `text` without anything that moves the cursor, reorders or hides text.
 pub fn clean(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_hostile) {
+    if is_plain(text) || !text.chars().any(is_hostile) {
         return Cow::Borrowed(text);
     }
     let kept = text.chars().filter_map(|c| match c {
@@ -25,6 +25,11 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept.collect())
 }
 
+/// Returns true for printable ASCII, of which each letter takes one column: nearly all text is that.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+}
+
 /// Returns true for characters that steer the terminal, and for those without a width of their own.
 fn is_hostile(c: char) -> bool {
     steers(c) || matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0080}'..='\u{e0fff}')
@@ -32,7 +37,7 @@ fn is_hostile(c: char) -> bool {
 
 /// Returns the columns that `text` takes.
 pub fn width(text: &str) -> usize {
-    Span::raw(text).width()
+    if is_plain(text) { text.len() } else { Span::raw(text).width() }
 }
 
 /// Returns `text` in at most `columns`, with `mark` at the end when something was left out.

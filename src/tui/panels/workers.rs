@@ -344,7 +344,3 @@ fn is_usual(wanted: &BTreeSet<Col>) -> bool {
     wanted.iter().all(|col| *col == Col::State || usual.contains(col))
         && wanted.is_superset(&Col::essential())
 }
-
-fn widest(entries: &[Entry<'_>], text: impl Fn(&Entry<'_>) -> String) -> usize {
-    entries.iter().map(|entry| text::width(&text(entry))).max().unwrap_or(0)
-}

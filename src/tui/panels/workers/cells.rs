@@ -171,6 +171,12 @@ pub(super) fn sizes(entry: &Entry<'_>, glyphs: &Glyphs) -> String {
     said + entry.size.map_or("", |state| state.glyph(glyphs))
 }
 
+/// Returns the columns that [`name`] takes.
+pub(super) fn name_width(row: &WorkerRow) -> usize {
+    let of = |said: &str| text::width(&text::clean(said));
+    of(&row.alias) + row.pod.as_deref().map_or(0, |pod| of(pod) + 1)
+}
+
 /// Returns its short name and its pod.
 pub(super) fn name(row: &WorkerRow) -> String {
     let alias = text::clean(&row.alias);
