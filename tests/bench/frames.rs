@@ -51,14 +51,17 @@ impl Write for Counted {
 struct Load {
     engine: Engine,
     workers: u64,
+    /// Ranks of each worker.
+    ranks: u32,
     prompt: u64,
     at: Timestamp,
 }
 
 impl Load {
-    fn new(workers: u64) -> Self {
+    fn new(workers: u64, ranks: u32) -> Self {
         let options = EngineOptions { memory_limit: 8 << 30, ..EngineOptions::default() };
-        Self { engine: Engine::new(options), workers, prompt: 0, at: Timestamp(1_000_000_000_000) }
+        let at = Timestamp(1_000_000_000_000);
+        Self { engine: Engine::new(options), workers, ranks, prompt: 0, at }
     }
 
     /// Stores `prompts` more, one frame each.
@@ -83,10 +86,11 @@ impl Load {
             Block { sequence: SequenceHash(name), tokens: TokensHash(name ^ 1) }
         };
         let blocks: Vec<Block> = (0..PROMPT).map(block).collect();
+        let (turn, rank) = (prompt / self.workers, u64::from(self.ranks));
         let event = RouterEvent {
-            rank: WorkerRank::new(1 + prompt % self.workers, 0),
+            rank: WorkerRank::new(1 + prompt % self.workers, u32::try_from(turn % rank).unwrap()),
             tier: Tier::Device,
-            event_id: prompt / self.workers,
+            event_id: turn / rank,
             change: Change::Stored { parent: None, blocks: &blocks },
         };
         let origin = Origin::nats("namespace-dynamo-component-backend-kv-events.kv-events");
@@ -137,7 +141,7 @@ fn measure(load: &mut Load, (width, height): (u16, u16), view: char) {
     println!(
         "| {} | {} | {width}x{height} | {view} | {:.0} / {:.0} | {:.0} / {:.0} | {} / {} |",
         picture.tree.accepted_blocks,
-        load.workers,
+        load.workers * u64::from(load.ranks),
         percentile(&mut pictures, 50),
         percentile(&mut pictures, 99),
         percentile(&mut frames, 50),
@@ -149,13 +153,27 @@ fn measure(load: &mut Load, (width, height): (u16, u16), view: char) {
 
 fn main() {
     println!(
-        "| blocks | workers | size | view | picture us p50 / p99 | frame us p50 / p99 | bytes p50 / most |"
+        "| blocks | ranks | size | view | picture us p50 / p99 | frame us p50 / p99 | bytes p50 / most |"
     );
     println!("|--|--|--|--|--|--|--|");
-    for (workers, prompts) in [(2, 16), (2, 1_600), (2, 100_000), (64, 1_600), (1_000, 16_000)] {
-        let mut load = Load::new(workers);
+    let loads = [
+        (2, 1, 16),
+        (2, 1, 1_600),
+        (2, 1, 100_000),
+        (64, 1, 1_600),
+        (1_000, 1, 16_000),
+        (1_000, 8, 80_000),
+    ];
+    // `cargo bench --bench frames -- 8000` takes the loads with so many ranks alone.
+    let wanted: Option<u64> = std::env::args().find_map(|word| word.parse().ok());
+    let is_wanted = |workers, ranks| wanted.is_none_or(|it| it == workers * u64::from(ranks));
+    for (workers, ranks, prompts) in loads {
+        if !is_wanted(workers, ranks) {
+            continue;
+        }
+        let mut load = Load::new(workers, ranks);
         load.store(prompts);
-        for view in ['1', '2', '3', '4', '5', '6'] {
+        for view in ['1', '2', '3', '4', '5', '6', '7'] {
             measure(&mut load, (120, 36), view);
         }
         measure(&mut load, (200, 60), '1');
