@@ -330,15 +330,10 @@ fn shards_of_exporters_watch_each_namespace_once() {
 fn usage(pid: u32) -> (f64, u64) {
     let read = |name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap();
     let stat = read("stat");
-    let fields: Vec<u64> = stat
-        .rsplit(')')
-        .next()
-        .unwrap()
-        .split_whitespace()
-        .filter_map(|field| field.parse().ok())
-        .collect();
-    // The state is no number: user and system time are the 10th and 11th numbers behind it.
-    let ticks = fields[10] + fields[11];
+    // Behind the name, the state is the third field, and user and system time are the 14th and 15th (proc(5)).
+    // Fields are counted, not numbers: without a terminal one of those between is -1.
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+    let ticks: u64 = fields[11..=12].iter().map(|field| field.parse::<u64>().unwrap()).sum();
     let pages: u64 = read("statm").split_whitespace().nth(1).unwrap().parse().unwrap();
     (ticks as f64 / 100.0, pages * 4096 / 1_000_000)
 }
