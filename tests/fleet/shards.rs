@@ -1,7 +1,7 @@
 //! Ten thousand workers in two hundred namespaces, watched by five exporters of which each takes a shard.
 //!
-//! A stage of 2,000 workers plays in real time when it is built for release, which takes some minutes:
-//! `cargo test --release --test main -- --ignored --nocapture fleet::shards`. A debug build plays 15 workers a namespace.
+//! A debug build of the stage takes both of two processors with 15 workers a namespace; built for release, which takes
+//! some minutes, it plays more: `cargo test --release --test main -- --ignored --nocapture fleet::shards`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
