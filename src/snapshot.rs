@@ -73,9 +73,9 @@ pub struct Snapshot {
     /// The inspected deployment.
     pub deployment: Deployment,
     /// One row for each rank of each worker, in order of first sight.
-    pub workers: Vec<WorkerRow>,
+    pub workers: Arc<Vec<WorkerRow>>,
     /// The memory of the first ranks, in the same order.
-    pub memory: Vec<MemoryRow>,
+    pub memory: Arc<Vec<MemoryRow>>,
     /// Stores that a larger KV cache would have avoided; none while too little is known.
     pub curve: Option<CapacityCurve>,
     /// Dynamo's pods, by name.

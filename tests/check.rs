@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
 
 use kvtop::record::{Header, RecordWriter};
 use kvtop::report::prometheus::{self, Level, Process, Watched};
@@ -103,8 +104,8 @@ fn names_from_outside_cannot_break_the_metrics() {
     let (_, mut snapshot) = played(&frames);
     assert!(!snapshot.workers.is_empty());
     let name = "a\"b\\c\nd{e}";
-    snapshot.workers[0].pod = Some(name.to_owned());
-    snapshot.workers[0].block_size.engine = Some(64);
+    Arc::make_mut(&mut snapshot.workers)[0].pod = Some(name.to_owned());
+    Arc::make_mut(&mut snapshot.workers)[0].block_size.engine = Some(64);
 
     let watched =
         Watched { snapshot: &snapshot, namespace: Some("a\"b"), ready: true, named: true };

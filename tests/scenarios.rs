@@ -61,7 +61,7 @@ fn every_scenario_is_drawn_from_its_frames() {
 #[test]
 fn a_worker_that_its_router_refuses_is_not_proven_good() {
     let snapshot = picture(Scenario::NoHistory, 60);
-    for row in &snapshot.workers {
+    for row in snapshot.workers.iter() {
         let mirror = row.counters.refused_stores;
         assert!(row.router_refuses && row.router_refused > 10 && mirror == 0, "{row:?}");
     }
@@ -143,7 +143,7 @@ fn a_late_attach_to_a_healthy_stream_never_shows_orphans_as_a_fault() {
         let all = frames(&path);
         let (_, snapshot) = played(second_half(&all));
         assert!(second_half(&all).iter().any(is_kv), "{name} has events in its second half");
-        for row in &snapshot.workers {
+        for row in snapshot.workers.iter() {
             let orphaned = row.counters.refused_stores > 0 || row.counters.unknown_removals > 0;
             seen_orphans += u64::from(orphaned);
             let excused = row.knowledge == Knowledge::SinceAttach;
@@ -165,7 +165,7 @@ fn what_is_asked_of_one_rank_is_its_own_share_of_the_totals() {
     let mut held = 0.0;
     let mut stores = 0.0;
     let sum = |series: &Series| series.points.iter().flatten().sum::<f64>();
-    for row in &everything.workers {
+    for row in everything.workers.iter() {
         let query =
             ViewQuery { window, points: 60, ask: Ask::Worker(row.rank), ..ViewQuery::default() };
         let picture = engine.snapshot(&query, end);

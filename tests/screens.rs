@@ -15,10 +15,11 @@ mod tree;
 mod views;
 mod walks;
 
-use kvtop::domain::Provenance;
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::Duration;
 
+use kvtop::domain::Provenance;
 use kvtop::snapshot::{Snapshot, Sourced};
 use kvtop::tui::command::{Action, Command, ReplayCommand, Scroll, View};
 use kvtop::tui::shell::Shell;
@@ -127,7 +128,7 @@ fn other_pictures() {
 fn figures_of_an_endpoint_that_stopped_answering_are_dimmed() {
     let mut picture = pictures::healthy();
     let at = picture.at.before(Duration::from_secs(16));
-    for row in &mut picture.workers {
+    for row in Arc::make_mut(&mut picture.workers) {
         let source = Provenance::Metrics(row.pod.as_deref().unwrap().into());
         let at = if row.alias == "w0" { at } else { picture.at };
         row.hit_rate = Some(Sourced { value: 0.87, source: source.clone(), at });
@@ -346,7 +347,8 @@ fn the_command_line_suggests_completes_and_explains() {
 #[test]
 fn a_few_workers_are_all_shown_with_their_names() {
     let mut picture = crate::support::findings::mismatch();
-    let all = |count: u64| (0..count).map(|n| pictures::worker(n, "pod-z")).collect();
+    let all =
+        |count: u64| (0..count).map(|n| pictures::worker(n, "pod-z")).collect::<Vec<_>>().into();
     for (count, least) in [(1, 30), (2, 30), (3, 36)] {
         picture.workers = all(count);
         for height in least..60 {

@@ -41,7 +41,7 @@ pub(super) fn snapshot(
         frames: known.times.frames,
         feed: Feed::Live,
         deployment: deployment(known),
-        memory: memory::rows(known, at),
+        memory: memory::rows(known, at).into(),
         curve: known.capacity_curve(at),
         pods: cluster::pods(&known.setup()),
         totals,
@@ -73,7 +73,7 @@ pub(super) fn snapshot(
         limits: limits(&known.options.thresholds),
         answer: answer::answer(known, query, at),
         fleet: None,
-        workers,
+        workers: workers.into(),
     }
 }
 

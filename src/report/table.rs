@@ -87,7 +87,7 @@ pub fn text(snapshot: &Snapshot) -> String {
 pub fn wide(snapshot: &Snapshot) -> String {
     let head = COLUMNS.iter().chain(&MORE).map(|name| name.to_uppercase());
     let mut rows: Vec<Vec<String>> = vec![head.collect()];
-    for row in &snapshot.workers {
+    for row in snapshot.workers.iter() {
         rows.push(cells(row, snapshot).into_iter().chain(more_cells(row)).collect());
     }
     aligned(&rows) + "\n" + &facts(snapshot)
@@ -170,7 +170,7 @@ pub fn csv(snapshot: &Snapshot) -> String {
     };
     let mut out = COLUMNS.join(",");
     out.push('\n');
-    for row in &snapshot.workers {
+    for row in snapshot.workers.iter() {
         out.push_str(&cells(row, snapshot).iter().map(quoted).collect::<Vec<_>>().join(","));
         out.push('\n');
     }
@@ -184,7 +184,7 @@ pub fn markdown(snapshot: &Snapshot) -> String {
         out.push_str(if WORDS.contains(&column) { "---|" } else { "--:|" });
     }
     out.push('\n');
-    for row in &snapshot.workers {
+    for row in snapshot.workers.iter() {
         let cells = cells(row, snapshot).map(|cell| cell.replace('|', "\\|"));
         out.push_str("| ");
         out.push_str(&cells.join(" | "));

@@ -119,7 +119,7 @@ fn seen() -> impl Strategy<Value = Snapshot> {
         |(mut picture, workers, name, (at, newest, frames), series, rate)| {
             (picture.at, picture.newest, picture.frames) =
                 (Timestamp(at), Some(Timestamp(newest)), frames);
-            picture.workers = workers;
+            picture.workers = workers.into();
             picture.deployment.label.clone_from(&name);
             picture.router.routers = vec![name.clone()];
             picture.router.mean_logit = Some(rate);

@@ -1,5 +1,6 @@
 //! The overview: verdict, figures, timeline, and what follows the selection.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
@@ -71,7 +72,7 @@ fn the_headline_has_the_figures_that_were_chosen_and_drops_the_last() {
         onboarded: None,
     };
     router.counted.routed_to = Some(1);
-    for row in &mut picture.workers {
+    for row in Arc::make_mut(&mut picture.workers) {
         row.in_engine.running = Some(3);
     }
     let figures = [
@@ -91,7 +92,7 @@ fn the_headline_has_the_figures_that_were_chosen_and_drops_the_last() {
     insta::assert_snapshot!("headline_120", of((120, 36)));
     insta::assert_snapshot!("headline_200", of((200, 60)));
     // One worker does not report them: their sum is unknown, and not that of the others.
-    picture.workers[1].in_engine.running = None;
+    Arc::make_mut(&mut picture.workers)[1].in_engine.running = None;
     for size in [(80, 24), (120, 36), (200, 60)] {
         let row =
             headline(&picture, &[Figure::Running, Figure::Waiting, Figure::Queue], size, "RUN");

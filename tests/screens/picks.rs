@@ -1,5 +1,7 @@
 //! Lists of what can be looked at.
 
+use std::sync::Arc;
+
 use kvtop::domain::{SourceState, Trouble};
 use kvtop::snapshot::{ComponentRow, DemoState, Feed, GraphRow, Playback, Snapshot, SourceRow};
 use kvtop::tui::command::{Action, Command, Edit, Scroll, View};
@@ -204,7 +206,7 @@ fn a_demo_and_a_recording_say_why_there_is_nothing_to_pick() {
 #[test]
 fn what_kubernetes_lacks_stands_where_workers_would() {
     let mut picture = pictures::healthy();
-    picture.workers.clear();
+    picture.workers = Arc::default();
     let lacks = "no permission: needs list on pods: `kvtop rbac` prints the Role";
     let missing = "dynamographdeployments.nvidia.com is not installed in this cluster";
     let elsewhere = "no Dynamo deployment in namespace nosuch; there is one in gtc-demo: use -n";

@@ -1,5 +1,7 @@
 //! Every view over recorded scenarios, from frame to screen, with what the view asks of the engine.
 
+use std::sync::Arc;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use kvtop::domain::Timestamp;
 use kvtop::engine::Engine;
@@ -262,7 +264,7 @@ fn the_frame_of_an_event_is_told_although_the_picture_is_held() {
 #[test]
 fn workers_are_filtered_by_name_place_and_state() {
     let mut picture = pictures::large();
-    picture.workers[3].node = Some(String::from("node-b"));
+    Arc::make_mut(&mut picture.workers)[3].node = Some(String::from("node-b"));
     let mut shell = shell();
     shell.resize(120, 36, &picture);
     let type_in = |shell: &mut Shell, keys: &str| {
@@ -420,7 +422,7 @@ fn a_selected_worker_stays_selected_where_workers_are_paged() {
         line.split('…').next().unwrap().to_owned()
     };
     let before = selected(&screen);
-    picture.workers[39].orphan_share = Some(0.9);
+    Arc::make_mut(&mut picture.workers)[39].orphan_share = Some(0.9);
     assert_eq!(selected(&draw(&mut shell, &picture, (120, 36))), before);
 }
 
@@ -442,7 +444,7 @@ fn nodes_are_shown_where_there_is_room_for_them() {
 #[test]
 fn numbers_end_where_their_columns_end_however_large_they_are() {
     let mut picture = pictures::healthy();
-    for (row, count) in picture.workers.iter_mut().zip([u64::MAX, 999_999]) {
+    for (row, count) in Arc::make_mut(&mut picture.workers).iter_mut().zip([u64::MAX, 999_999]) {
         (row.accepted, row.held, row.tiers) = (count, count - 1, [count; 4]);
         (row.missing, row.last_event_id) = (count, Some(count));
         row.change = Some(-(count as f64));

@@ -1,5 +1,6 @@
 //! Pictures made by hand, for drawing. The numbers are invented, and consistent.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use kvtop::domain::{Provenance, SourceName, SourceState, Timestamp, WorkerRank};
@@ -184,7 +185,7 @@ pub(crate) fn healthy() -> Snapshot {
             ttft_p95: wave(0.55, 0.06, 300, 17.0),
         },
         events: events(),
-        workers,
+        workers: workers.into(),
         ..Snapshot::default()
     }
 }
@@ -270,7 +271,7 @@ pub(crate) fn mismatch() -> Snapshot {
         ..DemoState::default()
     });
     picture.deployment.label = String::from("demo");
-    for (row, used) in picture.workers.iter_mut().zip([0.92, 0.99]) {
+    for (row, used) in Arc::make_mut(&mut picture.workers).iter_mut().zip([0.92, 0.99]) {
         row.accepted = 0;
         row.held = 8_960;
         row.rates = rates(46.2, 45.1, 46.0);
@@ -323,7 +324,7 @@ pub(crate) fn mismatch() -> Snapshot {
 /// Returns a healthy deployment just after kvtop attached: orphans that prove nothing.
 pub(crate) fn late_attach() -> Snapshot {
     let mut picture = healthy();
-    for row in &mut picture.workers {
+    for row in Arc::make_mut(&mut picture.workers) {
         row.knowledge = Knowledge::SinceAttach;
         row.orphan_share = Some(0.83);
         row.rates = rates(46.2, 45.1, 38.0);
@@ -337,7 +338,7 @@ pub(crate) fn late_attach() -> Snapshot {
     picture.series.kv_utilization = Series { points: vec![None; 300] };
     picture.series.kv_utilization_by_rank.clear();
     picture.totals.kv_utilization = None;
-    for row in &mut picture.workers {
+    for row in Arc::make_mut(&mut picture.workers) {
         row.kv_utilization = None;
         row.kv_lately = None;
     }
@@ -388,6 +389,7 @@ pub(crate) fn large() -> Snapshot {
             }
             row
         })
-        .collect();
+        .collect::<Vec<_>>()
+        .into();
     picture
 }

@@ -160,7 +160,7 @@ mod tests {
         frames.extend(lines.iter().map(|line| Frame::new(AT, log(), *line)));
         engine.ingest(&frames);
         engine.settle();
-        engine.snapshot(&ViewQuery::default(), AT).workers.remove(0)
+        engine.snapshot(&ViewQuery::default(), AT).workers[0].clone()
     }
 
     /// Returns blocks of room and in use, and the share of tokens found in the cache.
@@ -210,7 +210,7 @@ mod tests {
         engine.ingest(&[Frame::new(AT, scrape, text)]);
         let mut after = |seconds| {
             let at = AT.after(std::time::Duration::from_secs(seconds));
-            engine.snapshot(&ViewQuery::default(), at).workers.remove(0)
+            engine.snapshot(&ViewQuery::default(), at).workers[0].clone()
         };
 
         let row = after(60);
@@ -230,7 +230,7 @@ mod tests {
         engine.ingest(&[Frame::new(AT, scrape, text)]);
         let mut load = |seconds| {
             let at = AT.after(std::time::Duration::from_secs(seconds));
-            let row = engine.snapshot(&ViewQuery::default(), at).workers.remove(0);
+            let row = engine.snapshot(&ViewQuery::default(), at).workers[0].clone();
             row.load.map(|load| load.value.decode_blocks)
         };
 
@@ -258,7 +258,7 @@ mod tests {
             let at = AT.after(std::time::Duration::from_secs(seconds));
             let scrape = Origin::Metrics { pod: "worker".into(), url: "/metrics".into() };
             engine.ingest(&[Frame::new(at, scrape, text)]);
-            let row = engine.snapshot(&ViewQuery::default(), at).workers.remove(0);
+            let row = engine.snapshot(&ViewQuery::default(), at).workers[0].clone();
             row.hit_rate.map(|rate| rate.value)
         };
 

@@ -316,7 +316,7 @@ fn put_traffic(page: &mut Page, snapshot: &Snapshot, labels: &Labels) {
 /// Adds counters of what happened while kvtop watched, and what history held as gauges.
 pub(super) fn put_counters(page: &mut Page, snapshot: &Snapshot, labels: &Labels) {
     let mut live = Counters::default();
-    for row in &snapshot.workers {
+    for row in snapshot.workers.iter() {
         live.add(&row.live);
     }
     for event in EVENTS.iter().filter(|event| event.needs.are_met(snapshot)) {
@@ -364,7 +364,7 @@ pub(super) fn put_counters(page: &mut Page, snapshot: &Snapshot, labels: &Labels
 /// Adds what was counted before kvtop watched, or in a recording: all of it, live or not.
 pub(super) fn put_history(page: &mut Page, snapshot: &Snapshot, labels: &Labels) {
     let mut live = Counters::default();
-    for row in &snapshot.workers {
+    for row in snapshot.workers.iter() {
         live.add(&row.live);
     }
     let past = snapshot.totals.counters.since(&live);
