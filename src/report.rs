@@ -18,7 +18,7 @@ pub use line::{stat_header, stat_line};
 pub use schema::{Output, schema};
 pub use table::{csv, markdown, text, wide};
 
-use crate::domain::{Timestamp, steers};
+use crate::domain::{SourceName, Timestamp, steers};
 use crate::snapshot::Snapshot;
 
 /// Returns `at` in RFC 3339 with milliseconds, in UTC; empty for a time beyond the calendar.
@@ -41,7 +41,10 @@ pub fn incomplete(snapshot: &Snapshot) -> Vec<String> {
         )
     });
     let pending = snapshot.sources.iter().filter(|row| row.pending);
-    let pending = pending.map(|row| format!("{} has not listed its streams yet", row.name));
+    let pending = pending.map(|row| match row.name {
+        SourceName::Logs => "the past of some logs has not been read yet".to_owned(),
+        _ => format!("{} has not listed its streams yet", row.name),
+    });
     behind.into_iter().chain(pending).collect()
 }
 

@@ -163,7 +163,7 @@ fn a_plan_ends_with_ranges_beside_what_was_observed() {
     pty.wait_for("the overview", |screen| screen.contains("? help"));
     plan(&pty);
     pty.wait_for("the first answer", |screen| screen.contains("now  "));
-    for _ in 0..5 {
+    for _ in 0..18 {
         // A loaded machine takes its time for all of them.
         let done = pty.screen(|screen| screen.contents().contains("Plan for the deployment at"));
         if done {

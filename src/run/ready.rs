@@ -35,9 +35,8 @@ pub(super) fn stage(snapshot: &Snapshot, attach: Option<&Attach>) -> Stage {
     }
     let wanted = attach.filter(|attach| attach.namespace.is_some());
     let wanted = wanted.map(|attach| attach.wanted.borrow());
-    let reading = planes().any(|row| row.pending)
-        || snapshot.catching_up.is_some()
-        || wanted.is_some_and(|wanted| !have_answered(snapshot, &wanted));
+    let reading =
+        snapshot.is_unread() || wanted.is_some_and(|wanted| !have_answered(snapshot, &wanted));
     if reading { Stage::Reading } else { Stage::Ready }
 }
 

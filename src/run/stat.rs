@@ -52,7 +52,7 @@ pub(super) async fn stat(args: &StatArgs, source: &SourceArgs) -> Result<Exit, R
         let snapshot = engine.snapshot(&line_query(), now);
         waiting.say(&snapshot, attach.as_ref(), now.since(started), None);
         // Counts of a history that is being read are no rates.
-        begun |= snapshot.catching_up.is_none() && !snapshot.sources.iter().any(|row| row.pending);
+        begun |= !snapshot.is_unread();
         if !begun && now.since(started) < wait {
             continue;
         }

@@ -121,7 +121,8 @@ pub fn spawn_with(
     targets: watch::Receiver<Vec<LogTarget>>,
     limits: LogLimits,
 ) -> SourceHandle {
-    let lead = Logs { client, emitter: emitter.clone(), limits, ended: Counts::default() };
+    let ended = Counts::default();
+    let lead = Logs { client, emitter: emitter.clone(), limits, ended, level: false };
     supervisor::spawn(NAME, emitter, targets, lead)
 }
 
@@ -144,6 +145,8 @@ struct Logs {
     limits: LogLimits,
     /// Counts of follows that have ended.
     ended: Counts,
+    /// The past of every log was read. A container that starts later has its past within what is watched.
+    level: bool,
 }
 
 impl Supervised for Logs {
@@ -179,11 +182,12 @@ impl Supervised for Logs {
         notes: &mut Notes,
     ) {
         let mut counts = self.ended;
-        let (mut followed, mut opening, mut paused) = (0, 0, 0);
+        let (mut followed, mut reading, mut opening, mut paused) = (0, 0, 0, 0);
         let mut reasons = Vec::new();
         for (target, standing) in supervisor.all() {
             counts.add(&standing);
             match &standing.phase {
+                Phase::Reading => reading += 1,
                 Phase::Followed => followed += 1,
                 Phase::Opening => opening += 1,
                 Phase::Paused => paused += 1,
@@ -194,6 +198,9 @@ impl Supervised for Logs {
             }
         }
         reasons.sort();
+        let unread = reading + opening;
+        self.level |= supervisor.len() > paused && unread == 0;
+        followed += reading;
         if targets > supervisor.len() {
             reasons.push(format!("at most {} are followed", self.limits.follows));
         }
@@ -210,6 +217,7 @@ impl Supervised for Logs {
         notes.set(state, why, None);
         let (wanted, reached) = (targets as u64, followed as u64);
         notes.peers(Peers { wanted, reached }, Vec::new());
+        notes.pending(unread > 0 && !self.level);
         notes.count(counts.dropped, counts.cuts);
         notes.tell();
     }

@@ -31,6 +31,7 @@ pub(super) struct Notes {
     retry: Option<Duration>,
     round_trip: Option<Duration>,
     peers: Option<Peers>,
+    pending: bool,
     dropped: u64,
     interruptions: u64,
     told_at: Timestamp,
@@ -55,6 +56,7 @@ impl Notes {
             retry: None,
             round_trip: None,
             peers: None,
+            pending: false,
             dropped: 0,
             interruptions: 0,
             told_at: Timestamp(0),
@@ -92,6 +94,12 @@ impl Notes {
         self.changed |= self.peers != Some(peers) || self.unreached != unreached;
         self.peers = Some(peers);
         self.unreached = unreached;
+    }
+
+    /// Sets if a part of the past that can be read has not been read yet.
+    pub(super) fn pending(&mut self, pending: bool) {
+        self.changed |= self.pending != pending;
+        self.pending = pending;
     }
 
     /// Sets how many frames were dropped, and how often something was interrupted.
@@ -140,7 +148,7 @@ impl Notes {
             dropped: self.dropped,
             drops_uncounted: 0,
             interruptions: self.interruptions,
-            pending: false,
+            pending: self.pending,
             history: None,
             peers: self.peers,
             unreached: self.unreached.clone(),

@@ -311,6 +311,7 @@ impl Follower {
             how_many(of - reasons.len(), of, "files read", &reasons)
         };
         self.notes.set(state, &why, None);
+        self.notes.pending(state == SourceState::Connecting);
         self.notes.tell();
     }
 }

@@ -31,6 +31,34 @@ const FORBIDDEN_BELIEVED: u32 = 3;
 /// The wait before a refused request is repeated.
 const RETRY_FORBIDDEN: Duration = Duration::from_secs(60);
 
+/// After so long without a line what a log held before has been read: the kubelet sends a file as fast as it can.
+const AT_THE_END: Duration = Duration::from_millis(500);
+
+/// The time over which the pace of lines is measured.
+const PACE: Duration = Duration::from_secs(1);
+
+/// Tells lines that come as they are written from those of the past, on a node with any clock: the times of the
+/// past pass faster than the clock here.
+#[derive(Clone, Copy, Debug, Default)]
+struct LinePace {
+    /// When the present span began, and the time of the newest line then.
+    began: Option<(crate::domain::Timestamp, Timestamp)>,
+}
+
+impl LinePace {
+    /// Returns true when the times of lines, of which `newest` was read by `now`, pass as fast as the clock.
+    fn is_live(&mut self, newest: Option<Timestamp>, now: crate::domain::Timestamp) -> bool {
+        let Some(newest) = newest else { return false };
+        let (since, first) = *self.began.get_or_insert((now, newest));
+        let span = now.since(since);
+        if span < PACE {
+            return false;
+        }
+        self.began = Some((now, newest));
+        newest.duration_since(first) < jiff::SignedDuration::try_from(span * 2).unwrap_or_default()
+    }
+}
+
 /// The state of following one container's log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Standing {
@@ -47,6 +75,8 @@ pub(super) enum Phase {
     /// Not yet, and nothing went wrong.
     #[default]
     Opening,
+    /// Yes, but what it held before is still being read.
+    Reading,
     /// Yes.
     Followed,
     /// No; why.
@@ -73,6 +103,8 @@ struct Past {
     joined: Joined,
     /// The start of the log has been read, or is not wanted.
     started: bool,
+    /// What the log held when it was first opened has been read.
+    level: bool,
     /// The start was longer than what is read of it.
     truncated: bool,
     /// Ended instances whose rest has been read.
@@ -230,7 +262,7 @@ impl Follow {
         past.joined.again();
         match request::open(&self.client, &self.target, from).await {
             Ok(Answer::Open(reading)) => {
-                self.stand(Phase::Followed);
+                self.stand(if past.level { Phase::Followed } else { Phase::Reading });
                 Ok(reading)
             }
             Ok(Answer::NotScheduled) => Err(End::NotScheduled),
@@ -259,18 +291,42 @@ impl Follow {
     async fn read(&self, past: &mut Past, mut reading: Box<Reading>) -> End {
         let opened = i64::try_from(clock::now().0).ok();
         let live_from = opened.and_then(|at| Timestamp::from_microsecond(at).ok());
+        let mut pace = LinePace::default();
         loop {
-            let passed = match reading.next(self.limits.quiet).await {
-                Piece::Lines(lines) => self.pass(past, &lines, live_from).await,
+            let patience = if past.level { self.limits.quiet } else { AT_THE_END };
+            let (passed, newest) = match reading.next(patience).await {
+                Piece::Lines(lines) => {
+                    let newest = lines.iter().rev().find_map(|line| line.time);
+                    (self.pass(past, &lines, live_from).await, newest)
+                }
+                Piece::Quiet if !past.level => {
+                    self.is_level(past);
+                    continue;
+                }
                 // A last line without its end is asked for again, whole.
-                Piece::End(_) | Piece::Quiet => return End::Clean,
+                Piece::End(_) => {
+                    self.is_level(past);
+                    return End::Clean;
+                }
+                Piece::Quiet => return End::Clean,
                 Piece::Cut(why) => return End::Cut(why),
             };
             past.truncated &= past.joined.since() < live_from;
             if let Err(end) = passed {
                 return end;
             }
+            if !past.level
+                && (newest.is_some() && newest >= live_from || pace.is_live(newest, clock::now()))
+            {
+                self.is_level(past);
+            }
         }
+    }
+
+    /// Takes note that what the log held when it was opened has been read.
+    fn is_level(&self, past: &mut Past) {
+        past.level = true;
+        self.stand(Phase::Followed);
     }
 
     /// Passes on what is new of `lines`. Those older than `live_from` are history, which is paced;
@@ -320,5 +376,29 @@ impl Follow {
         if replaced {
             self.changed.notify_one();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Feeds a line a hundredth of a second whose times pass `speed` times as fast, and returns after how many
+    /// seconds they are taken for live ones.
+    fn live_after(speed: i64, clock_of_node: i64) -> Option<u64> {
+        let mut pace = LinePace::default();
+        (0..1_000_u64).find_map(|step| {
+            let passed = i64::try_from(step * 10).unwrap() * speed;
+            let line = Timestamp::from_millisecond(clock_of_node + passed).unwrap();
+            let now = crate::domain::Timestamp(1_800_000_000_000_000 + step * 10_000);
+            pace.is_live(Some(line), now).then_some(step / 100)
+        })
+    }
+
+    #[test]
+    fn lines_are_live_once_their_times_pass_as_fast_as_the_clock() {
+        let an_hour_behind = 1_800_000_000_000 - 3_600_000;
+        assert_eq!(live_after(1, an_hour_behind), Some(1), "written as they are read");
+        assert_eq!(live_after(60, an_hour_behind), None, "the past");
     }
 }
