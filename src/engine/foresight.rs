@@ -1,11 +1,12 @@
 //! Answers from state: who holds what, which prefixes are in demand, and where they land.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::Knowledge;
 use super::explorer::{Browsing, LeadersThen, tick};
-use crate::domain::{Timestamp, TreeNode, WorkerRank};
+use crate::domain::{Timestamp, TreeNode, WorkerId, WorkerRank};
 use crate::mirror::{Holdings, HoldingsQuestion, Landed, Lead, Leaders};
 use crate::model::Avoided;
 use crate::snapshot::{
@@ -55,17 +56,16 @@ impl Knowledge {
             tick: tick(at),
             budget,
         });
-        let present = || shown.workers.iter().filter(|row| !row.gone);
-        let unknown = |rank: WorkerRank| {
-            let mut ranks = self.fleet.workers.ranks().iter();
-            ranks.any(|record| record.rank == rank && !record.complete)
-        };
+        let present = shown.workers.iter().filter(|row| !row.gone);
+        let ranks = self.fleet.workers.ranks().iter();
+        let unknown: HashSet<WorkerRank> =
+            ranks.filter(|record| !record.complete).map(|record| record.rank).collect();
         let landed = explorer.demand().landed(tick(at));
         let (drain, more_workers) = self.drain(&holdings, shown);
         Foresight {
             at,
             looked_at: holdings.looked_at,
-            unknown_ranks: present().filter(|row| unknown(row.rank)).count(),
+            unknown_ranks: present.filter(|row| unknown.contains(&row.rank)).count(),
             demand: if explorer.hits_known { Demand::Requests } else { Demand::Stores },
             block_bytes: block_bytes(shown),
             drain,
@@ -92,9 +92,9 @@ impl Knowledge {
     }
 
     fn drain(&self, holdings: &Holdings, shown: &Snapshot) -> (Vec<DrainRow>, usize) {
-        let present =
-            |worker| shown.workers.iter().any(|row| row.rank.worker == worker && !row.gone);
-        let workers = holdings.workers.iter().filter(|holding| present(holding.worker));
+        let rows = shown.workers.iter().filter(|row| !row.gone);
+        let present: HashSet<WorkerId> = rows.map(|row| row.rank.worker).collect();
+        let workers = holdings.workers.iter().filter(|holding| present.contains(&holding.worker));
         let mut rows: Vec<DrainRow> = workers
             .map(|holding| DrainRow {
                 worker: holding.worker,

@@ -27,9 +27,17 @@ pub(super) struct Journal {
     /// The class of each entry, and the worker that it is about.
     classes: VecDeque<(&'static str, Option<WorkerId>)>,
     next: u64,
-    /// The last entry about each rank's KV events of each class, counted from 1.
-    recent: Vec<[u64; KvClass::COUNT]>,
+    /// The last entry about each rank's KV events of each class.
+    recent: Vec<[Recent; KvClass::COUNT]>,
     brief: bool,
+}
+
+/// An entry that may absorb more of its rank and class.
+#[derive(Clone, Copy, Debug, Default)]
+struct Recent {
+    /// Its number, counted from 1.
+    number: u64,
+    second: u64,
 }
 
 /// A journal entry of KV events: events of one rank and class within a second are one entry.
@@ -116,21 +124,29 @@ impl Journal {
 
     /// Adds a KV event, or counts it onto the entry of its rank and class of the same second. `words`, its rank's
     /// name and its text, are asked for only when they are needed.
+    ///
+    /// Where so many ranks publish that the entry is gone within the second, the next one follows in the next
+    /// second: entries that are gone before anybody sees them only cost time.
     pub(super) fn add_kv(&mut self, new: &KvEntry<'_>, words: impl FnOnce() -> (String, String)) {
         if self.recent.len() <= new.rank {
-            self.recent.resize(new.rank + 1, [0; KvClass::COUNT]);
+            self.recent.resize(new.rank + 1, [Recent::default(); KvClass::COUNT]);
         }
         let first = self.entries.front().map_or(self.next, |entry| entry.number);
-        let number = &mut self.recent[new.rank][new.class.place()];
-        let place = number.checked_sub(first + 1).and_then(|place| usize::try_from(place).ok());
-        if let Some(entry) = place.and_then(|place| self.entries.get_mut(place))
-            && entry.at.seconds() == new.at.seconds()
-            && entry.gravity == new.gravity
-        {
-            entry.repeats += 1;
-            return;
+        let recent = &mut self.recent[new.rank][new.class.place()];
+        let second = new.at.seconds();
+        if recent.number > 0 && recent.second == second {
+            let place = recent.number.checked_sub(first + 1);
+            let place = place.and_then(|place| usize::try_from(place).ok());
+            match place.and_then(|place| self.entries.get_mut(place)) {
+                Some(entry) if entry.gravity == new.gravity => {
+                    entry.repeats += 1;
+                    return;
+                }
+                Some(_) => {}
+                None => return,
+            }
         }
-        *number = self.next + 1;
+        *recent = Recent { number: self.next + 1, second };
         let (who, text) = words();
         let orphan = matches!(new.class, KvClass::Refused | KvClass::Unknown);
         let head = Head {
@@ -253,5 +269,30 @@ mod tests {
         let rows = journal.last(usize::MAX, |_, _| true);
         assert_eq!(rows.len(), 300, "one for each rank and second");
         assert!(rows.iter().all(|row| row.repeats == 9));
+    }
+
+    #[test]
+    fn ranks_that_are_more_than_entries_have_one_entry_a_second() {
+        let mut journal = Journal::default();
+        let source = SourceName::Nats;
+        let mut made = 0;
+        for step in 0..40_000_usize {
+            let entry = KvEntry {
+                at: Timestamp(step as u64 * 100),
+                rank: step % 5_000,
+                worker: WorkerId(0),
+                class: KvClass::Stored(Tier::Device),
+                gravity: Gravity::Normal,
+                source: &source,
+                frame: None,
+            };
+            journal.add_kv(&entry, || {
+                made += 1;
+                (String::new(), String::new())
+            });
+        }
+
+        assert_eq!(made, 20_000, "5,000 ranks in each of four seconds");
+        assert_eq!(journal.last(usize::MAX, |_, _| true).len(), ENTRIES);
     }
 }

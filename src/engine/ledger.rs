@@ -1,6 +1,6 @@
 //! The ledger: what became of the messages that streams and publishers numbered.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -318,16 +318,22 @@ impl Streams {
     pub(super) fn hole(&self, fleet: &Fleet, at: Timestamp) -> Option<Hole> {
         let recent = |last: Timestamp| at.since(last) <= WINDOW;
         let mut hole = Hole::default();
-        let mut names = None;
+        let (mut lacking, mut unsure) = (BTreeSet::new(), BTreeSet::new());
         for (record, open) in self.holes(fleet).filter(|(_, open)| recent(open.last)) {
             hole.messages = hole.messages.saturating_add(open.messages);
             hole.last = hole.last.max(open.last);
-            let names = names.get_or_insert_with(|| WorkerNames::new(&fleet.workers));
-            let waits = if open.messages > 0 { &mut hole.lacking } else { &mut hole.unsure };
-            let name = names.get(record.rank.worker);
-            if !waits.contains(&name) {
-                waits.push(name);
-            }
+            let waits = if open.messages > 0 { &mut lacking } else { &mut unsure };
+            waits.insert(record.rank.worker);
+        }
+        if !(lacking.is_empty() && unsure.is_empty()) {
+            let names = WorkerNames::new(&fleet.workers);
+            let named = |all: BTreeSet<_>| {
+                let mut all: Vec<_> = all.into_iter().map(|worker| names.get(worker)).collect();
+                all.sort_unstable();
+                all.dedup();
+                all
+            };
+            (hole.lacking, hole.unsure) = (named(lacking), named(unsure));
         }
         // Until numbers tell whose they were, the sum is known and no more.
         let lost = (self.accounts.lost, self.accounts.lost_at.unwrap_or_default());
@@ -342,8 +348,6 @@ impl Streams {
             hole.last = at;
             hole.refilling = true;
         }
-        hole.lacking.sort_unstable();
-        hole.unsure.sort_unstable();
         hole.until = hole.last.after(WINDOW);
         (hole.last > Timestamp::default()).then_some(hole)
     }

@@ -270,6 +270,8 @@ pub struct WorkerRecord {
     pub component: Option<Arc<str>>,
     /// Its Dynamo namespace, as the first subject of its KV events names it; none over ZMQ.
     pub home: Option<Arc<str>>,
+    /// The positions of its ranks among all.
+    ranks: Vec<usize>,
 }
 
 /// All workers, in order of first sight.
@@ -304,8 +306,9 @@ impl Workers {
             self.refused += 1;
             return None;
         }
-        self.worker_mut(rank.worker);
-        self.by_rank.insert(rank, self.ranks.len());
+        let index = self.ranks.len();
+        self.worker_mut(rank.worker).ranks.push(index);
+        self.by_rank.insert(rank, index);
         let coarse = self.ranks.len() >= SLOTTED_RANKS;
         let mut record = RankRecord::new(rank, coarse);
         if let Some((at, slot)) = self.births.get(&rank.worker) {
@@ -333,6 +336,7 @@ impl Workers {
                 since: announced.as_ref().map(|(at, _)| *at),
                 component: announced.and_then(|(_, component)| component),
                 home: None,
+                ranks: Vec::new(),
             });
         }
         &mut self.records[index]
@@ -505,10 +509,18 @@ impl Workers {
     /// Notes that messages of worker `id` are missing, or of anybody when it is not known whose: what
     /// its ranks hold is not known any more.
     pub fn doubt(&mut self, id: Option<WorkerId>) {
-        let of = |record: &RankRecord| id.is_none_or(|id| record.rank.worker == id);
-        for record in self.ranks.iter_mut().filter(|record| record.complete && of(record)) {
-            record.complete = false;
-            record.doubt = Some(Doubt::Missing);
+        let doubt = |record: &mut RankRecord| {
+            if record.complete {
+                record.complete = false;
+                record.doubt = Some(Doubt::Missing);
+            }
+        };
+        let Some(id) = id else { return self.ranks.iter_mut().for_each(doubt) };
+        let worker = self.by_id.get(&id).and_then(|index| self.records.get(*index));
+        for index in worker.map_or(&[][..], |worker| &worker.ranks) {
+            if let Some(record) = self.ranks.get_mut(*index) {
+                doubt(record);
+            }
         }
     }
 

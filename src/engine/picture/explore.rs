@@ -62,11 +62,16 @@ pub(in crate::engine) fn page(
     at: Timestamp,
 ) -> TreePage {
     let present = || workers.iter().filter(|row| !row.gone);
-    let mut ranks: Vec<WorkerRank> = present().map(|row| row.rank).collect();
+    let all = || present().map(|row| row.rank);
     // Those that were asked for come first.
     let place = |rank: &WorkerRank| query.ranks.iter().take(SHOWN_RANKS).position(|it| it == rank);
-    ranks.sort_by_key(|rank| place(rank).unwrap_or(usize::MAX));
-    ranks.truncate(SHOWN_RANKS);
+    let mut ranks: Vec<WorkerRank> = Vec::with_capacity(SHOWN_RANKS);
+    if !query.ranks.is_empty() {
+        ranks.extend(all().filter(|rank| place(rank).is_some()));
+        ranks.sort_by_key(place);
+    }
+    let others = all().filter(|rank| place(rank).is_none());
+    ranks.extend(others.take(SHOWN_RANKS.saturating_sub(ranks.len())));
     let only: Option<Vec<WorkerRank>> = query.worker.map(|worker| {
         let all = known.fleet.workers.ranks().iter().map(|record| record.rank);
         all.filter(|rank| rank.worker == worker).collect()

@@ -35,7 +35,8 @@ pub(super) fn rows(known: &Knowledge, verdicts: &Verdicts, at: Timestamp) -> Vec
         let rank = u32::try_from(index).ok().filter(|_| mismatch)?;
         known.routing.prefixes.reuse.publisher_size_of(rank)
     };
-    chosen(known).map(|(index, record)| row(known, (index, record), proven(index), at)).collect()
+    let reading = super::catching_up(&known.streams.sources).is_some();
+    chosen(known).map(|rank| row(known, rank, proven(rank.0), reading, at)).collect()
 }
 
 /// Returns the ranks of what was chosen, with their positions among all.
@@ -50,6 +51,7 @@ fn row(
     known: &Knowledge,
     (index, record): (usize, &RankRecord),
     proven: Option<u32>,
+    reading: bool,
     at: Timestamp,
 ) -> WorkerRow {
     let worker = known.fleet.workers.worker(record.rank.worker);
@@ -65,7 +67,7 @@ fn row(
     let used = room::utilization(record, capacity.as_ref());
     let capacity = room::shown(&known.fleet.claims, record, &subjects, capacity);
     WorkerRow {
-        reading: super::catching_up(&known.streams.sources).is_some(),
+        reading,
         alias: known.fleet.workers.alias(record.rank.worker),
         rank: record.rank,
         pod: pod.map(str::to_owned),
