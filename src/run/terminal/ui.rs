@@ -206,7 +206,7 @@ impl<H: Hooks> Ui<H> {
             Some(notice) = self.wiring.notices.recv() => Wake::Notice(notice),
             Some(line) = self.panics.recv() => Wake::Panic(line),
             planning = self.planner.next() => Wake::Planning(planning),
-            () = sleep(pause.unwrap_or_default()), if pause.is_some() => Wake::Time,
+            () = rest(pause.unwrap_or_default()), if pause.is_some() => Wake::Time,
             changed = self.wiring.pictures.changed(), if !self.pictures_end => match changed {
                 Ok(()) => Wake::Picture,
                 Err(_) => Wake::NoMorePictures,
@@ -472,6 +472,14 @@ impl<H: Hooks> Ui<H> {
         self.draw()?;
         drop(timeout(HOOK_TIME, self.wiring.hooks.after_continue()).await);
         Ok(None)
+    }
+}
+
+/// Waits for so long. No time at all is not left to a timer: a worker that makes a large picture looks at none until it
+/// is done.
+async fn rest(pause: Duration) {
+    if !pause.is_zero() {
+        sleep(pause).await;
     }
 }
 
