@@ -27,6 +27,13 @@ fn signal(pty: &Pty, signal: Signal) {
     kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
 }
 
+/// Starts the demo as a shell does, of which the session then is: when a session's leader dies, the kernel hangs its
+/// terminal up, and whoever wants to give it back can no longer write to it.
+fn demo_in_a_shell(vars: &[(&str, &str)]) -> Pty {
+    let script = "\"$0\" demo; exit $?";
+    Pty::spawn("sh", &["-c", script, env!("CARGO_BIN_EXE_kvtop")], vars, SIZE)
+}
+
 /// Fails when the terminal is not as it was before.
 fn assert_restored(pty: &Pty) {
     pty.wait_until("the usual screen", |screen| !screen.alternate_screen());
@@ -289,9 +296,13 @@ fn a_panic_of_a_task_is_told_and_the_ui_goes_on() {
 
 #[test]
 fn a_kill_that_cannot_be_caught_leaves_a_usable_terminal() {
-    let mut pty = demo();
+    let mut pty = demo_in_a_shell(&[]);
+    pty.wait_for("the overview", |screen| screen.contains("Workers") && screen.contains("? help"));
+    let shell = pty.pid();
+    let child = std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).unwrap();
 
-    signal(&pty, Signal::KILL);
+    let kvtop = Pid::from_raw(child.trim().parse().unwrap()).unwrap();
+    kill_process(kvtop, Signal::KILL).unwrap();
 
     assert_restored(&pty);
     pty.wait_for("the reason", |screen| screen.contains("kvtop: ended unexpectedly"));
@@ -302,8 +313,7 @@ fn a_kill_that_cannot_be_caught_leaves_a_usable_terminal() {
 #[test]
 fn an_abort_and_a_stack_overflow_leave_a_usable_terminal() {
     for what in ["abort", "overflow"] {
-        let vars = [("KVTOP_TEST_PANIC", what)];
-        let mut pty = Pty::spawn(env!("CARGO_BIN_EXE_kvtop"), &["demo"], &vars, SIZE);
+        let mut pty = demo_in_a_shell(&[("KVTOP_TEST_PANIC", what)]);
         pty.wait_for("the reason", |screen| screen.contains("kvtop: ended unexpectedly"));
         assert_restored(&pty);
         assert_ne!(pty.exit_code(), 0, "{what}");
