@@ -77,6 +77,8 @@ struct Attached {
     frames: mpsc::Receiver<Frame>,
     delivered: Vec<Published>,
     notes: Vec<SourceNote>,
+    /// What other sources of the same engine have.
+    others: Emitter,
 }
 
 fn resolved(options: &NatsOptions) -> Resolved {
@@ -99,8 +101,9 @@ impl Attached {
             resolved: resolved(options),
             namespaces: namespace.map(Into::into).into_iter().collect(),
         };
-        let handle = spawn(spec, Emitter::new(frames_tx));
-        Self { handle, frames, delivered: Vec::new(), notes: Vec::new() }
+        let others = Emitter::new(frames_tx);
+        let handle = spawn(spec, others.clone());
+        Self { handle, frames, delivered: Vec::new(), notes: Vec::new(), others }
     }
 
     fn take(&mut self, frame: Frame) {

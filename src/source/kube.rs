@@ -96,6 +96,7 @@ impl fmt::Debug for KubeSpec {
 /// Starts a source. Must be called within a runtime.
 pub fn spawn(spec: KubeSpec, emitter: Emitter) -> KubeHandle {
     let name = spec.name.clone();
+    let emitter = emitter.counting_apart();
     let (desired, wanted) = channel::channel(Desired::Running);
     let (shown, state) = channel::channel(SourceState::Connecting);
     let (config_maps, config_maps_wanted) = channel::channel(BTreeSet::new());

@@ -79,8 +79,8 @@ pub fn spawn_with(
     targets: watch::Receiver<Vec<ScrapeTarget>>,
     limits: MetricsLimits,
 ) -> SourceHandle {
-    let dropped_before = emitter.dropped();
-    let lead = Metrics { reach, emitter: emitter.clone(), limits, dropped_before };
+    let emitter = emitter.counting_apart();
+    let lead = Metrics { reach, emitter: emitter.clone(), limits };
     supervisor::spawn(NAME, emitter, targets, lead)
 }
 
@@ -88,8 +88,6 @@ struct Metrics {
     reach: Reach,
     emitter: Emitter,
     limits: MetricsLimits,
-    /// Frames that the emitter had dropped when the source started.
-    dropped_before: u64,
 }
 
 impl Supervised for Metrics {
@@ -147,7 +145,7 @@ impl Supervised for Metrics {
         notes.set(state, why, retry);
         let (wanted, reached) = (targets as u64, fresh as u64);
         notes.peers(Peers { wanted, reached }, Vec::new());
-        notes.count(self.emitter.dropped() - self.dropped_before, 0);
+        notes.count(self.emitter.dropped(), 0);
         notes.tell();
     }
 }

@@ -65,6 +65,7 @@ pub struct NatsSpec {
 /// the client library is left that could open another.
 pub fn spawn(spec: NatsSpec, emitter: Emitter) -> SourceHandle {
     let name = spec.name.clone();
+    let emitter = emitter.counting_apart();
     let (desired, wanted) = watch::channel(Desired::Running);
     let (shown, state) = watch::channel(SourceState::Connecting);
     let (ended_tx, ended) = oneshot::channel::<()>();

@@ -242,5 +242,6 @@ async fn frames_that_find_no_room_are_counted_and_the_source_says_it_is_lossy() 
         })
         .await;
     assert!(attached.delivered.len() < MESSAGES);
+    assert_eq!(attached.others.dropped(), 0, "a loss belongs to one source");
     attached.end().await;
 }

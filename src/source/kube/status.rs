@@ -21,8 +21,6 @@ pub(super) struct Status {
     name: SourceName,
     emitter: Emitter,
     shown: watch::Sender<SourceState>,
-    /// Frames that the emitter had dropped before.
-    dropped_before: u64,
     dropped: u64,
     lost_at: Option<Timestamp>,
     said: Option<Summary>,
@@ -42,7 +40,6 @@ impl Status {
     ) -> Self {
         Self {
             name,
-            dropped_before: emitter.dropped(),
             emitter,
             shown,
             dropped: 0,
@@ -109,7 +106,7 @@ impl Status {
     }
 
     fn is_lossy(&mut self, now: Timestamp) -> bool {
-        let dropped = self.emitter.dropped() - self.dropped_before;
+        let dropped = self.emitter.dropped();
         if dropped != self.dropped {
             self.dropped = dropped;
             self.lost_at = Some(now);

@@ -33,8 +33,6 @@ pub(super) struct Status {
     name: SourceName,
     emitter: Emitter,
     shown: watch::Sender<SourceState>,
-    /// Frames that the emitter had dropped when the source started.
-    dropped_before: u64,
     dropped_last: u64,
     lost_at: Option<Timestamp>,
     loss: &'static str,
@@ -63,12 +61,10 @@ impl Status {
         emitter: Emitter,
         shown: watch::Sender<SourceState>,
     ) -> Self {
-        let dropped_before = emitter.dropped();
         Self {
             name,
             emitter,
             shown,
-            dropped_before,
             dropped_last: 0,
             lost_at: None,
             loss: "",
@@ -164,8 +160,8 @@ impl Status {
     /// Returns true when something was lost a short while ago.
     pub(super) fn is_lossy(&mut self, now: Timestamp) -> bool {
         let dropped = self.emitter.dropped();
-        if dropped != self.dropped_before + self.dropped_last {
-            self.dropped_last = dropped - self.dropped_before;
+        if dropped != self.dropped_last {
+            self.dropped_last = dropped;
             self.lost(
                 "frames arrived faster than they could be processed; those dropped are counted",
             );
@@ -208,7 +204,7 @@ impl Status {
                 troubles: self.why.troubles.clone(),
                 retry_ms: self.retry.map(|retry| micros(retry) / 1_000),
                 rtt_us: self.rtt.map(micros),
-                dropped: self.emitter.dropped() - self.dropped_before + self.held_dropped,
+                dropped: self.emitter.dropped() + self.held_dropped,
                 drops_uncounted: self.drops_uncounted,
                 interruptions: self.interruptions,
                 pending: !self.surveyed && self.state != SourceState::Down,
