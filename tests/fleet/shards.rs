@@ -108,6 +108,8 @@ struct Stage {
     pages: Pages,
     addresses: BTreeMap<String, Ipv4Addr>,
     streams: BTreeSet<String>,
+    /// The address of the server that pods publish to, as their environment names it.
+    nats: String,
     published: u64,
     /// They end with the stage.
     servers: JoinSet<()>,
@@ -115,7 +117,14 @@ struct Stage {
 
 impl Stage {
     /// Returns a stage with so many namespaces, of which those play that `plays` names, with so many workers each.
-    fn new(namespaces: u64, workers: usize, ago: Duration, plays: impl Fn(&str) -> bool) -> Self {
+    /// All publish to the server `nats`.
+    fn new(
+        nats: &str,
+        namespaces: u64,
+        workers: usize,
+        ago: Duration,
+        plays: impl Fn(&str) -> bool,
+    ) -> Self {
         let kube = FakeKube::start();
         let mut simulations = Vec::new();
         for at in 0..namespaces {
@@ -132,13 +141,14 @@ impl Stage {
             for frame in simulation.advance(simulation.start()) {
                 if matches!(&frame.origin, Origin::Kube { kind, .. } if &**kind == "DynamoGraphDeployment")
                 {
-                    object(&kube, &frame, None);
+                    object(&kube, &frame, None, nats);
                 }
             }
         }
         let (pages, addresses) = (Pages::default(), BTreeMap::new());
         let (streams, servers) = (BTreeSet::new(), JoinSet::new());
-        Self { kube, simulations, pages, addresses, streams, published: 0, servers }
+        let nats = nats.to_owned();
+        Self { kube, simulations, pages, addresses, streams, nats, published: 0, servers }
     }
 
     /// Shows what happened until now. Log lines arrive together: each change wakes every open log of the API.
@@ -160,7 +170,7 @@ impl Stage {
                 }
                 Origin::Kube { change, .. } if *change != KubeChange::Deleted => {
                     let ip = Self::pod_of(&frame).map(|pod| self.address(&pod));
-                    object(&self.kube, &frame, ip);
+                    object(&self.kube, &frame, ip, &self.nats);
                 }
                 _ => {}
             }
@@ -207,12 +217,19 @@ impl Stage {
     }
 }
 
-/// Adds or changes an object.
-fn object(kube: &FakeKube, frame: &Frame, ip: Option<Ipv4Addr>) {
+/// Adds or changes an object; pods name the server `nats`.
+fn object(kube: &FakeKube, frame: &Frame, ip: Option<Ipv4Addr>, nats: &str) {
     let (Origin::Kube { kind, .. }, Body::Whole(body)) = (&frame.origin, &frame.body) else {
         return;
     };
-    let object: Value = serde_json::from_slice(body).unwrap();
+    let mut object: Value = serde_json::from_slice(body).unwrap();
+    for container in object["spec"]["containers"].as_array_mut().into_iter().flatten() {
+        for variable in container["env"].as_array_mut().into_iter().flatten() {
+            if variable["name"] == "NATS_SERVER" {
+                variable["value"] = nats.into();
+            }
+        }
+    }
     let ip = ip.map_or_else(|| "127.9.9.9".to_owned(), |ip| ip.to_string());
     objects::put_at(kube, kind, object, frame.at, &ip);
 }
@@ -261,11 +278,12 @@ async fn measure(number: u64, workers: usize, program: &str) {
     let server = NatsServer::with_jetstream();
     let publisher = Publisher::to(&server.url()).await;
     let ours = |name: &str| xxh3_64(name.as_bytes()) % SHARDS == number - 1;
-    let mut stage = Stage::new(NAMESPACES, workers, Duration::from_secs(5), ours);
+    let mut stage = Stage::new(&server.url(), NAMESPACES, workers, Duration::from_secs(5), ours);
     stage.advance(&publisher).await;
     let kubeconfig = stage.kube.kubeconfig_in("east", "default").display().to_string();
-    let (url, of) = (server.url(), format!("{number}/{SHARDS}"));
-    let all = ["-A", "--shard", &of, "--kubeconfig", &kubeconfig, "--nats-url", &url];
+    let of = format!("{number}/{SHARDS}");
+    // Named with --nats-url, one server would send each watcher the events of all namespaces.
+    let all = ["-A", "--shard", &of, "--kubeconfig", &kubeconfig];
     let arguments = [&all[..], &["--no-port-forward"]].concat();
     let exporter = Exporter::of_program(program, "127.0.0.1:0", &arguments);
     let ready = until_ready(&mut stage, workers, &publisher, &exporter).await;
@@ -304,6 +322,11 @@ async fn measure(number: u64, workers: usize, program: &str) {
         scrape.as_millis(),
         fate("published"),
     );
+    for line in page.lines().filter(|line| line.starts_with("kvtop_source_dropped_total")) {
+        if !line.ends_with(" 0") {
+            println!("  {line}");
+        }
+    }
     assert!(sent > 0 && fate("published") > 0.0);
     assert!(dropped + lost.iter().sum::<f64>() < 0.5, "{dropped} {lost:?}");
 }
@@ -324,7 +347,7 @@ async fn shards_of_ten_thousand_workers_drop_nothing() {
 async fn check_calls_a_deployment_ok_once_its_events_are_read() {
     let server = NatsServer::with_jetstream();
     let publisher = Publisher::to(&server.url()).await;
-    let mut stage = Stage::new(2, 3, Duration::from_secs(90), |_| true);
+    let mut stage = Stage::new(&server.url(), 2, 3, Duration::from_secs(90), |_| true);
     stage.advance(&publisher).await;
     let kubeconfig = stage.kube.kubeconfig_in("east", "default").display().to_string();
     let mut check = tokio::process::Command::new(env!("CARGO_BIN_EXE_kvtop"))
