@@ -6,6 +6,8 @@ use kvtop::domain::SourceState;
 use kvtop::frame::KubeChange::{Added, Deleted};
 use kvtop::source::kube::{KubeOptions, Pace, connect};
 use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
 
 use super::{change, pace, watched, watched_at};
 use crate::support::kube_api::FakeKube;
@@ -272,6 +274,37 @@ async fn each_failure_of_the_configuration_is_one_sentence_with_what_to_do() {
 
     let why = said(of(exec("\"false\""), None)).await;
     assert!(why.contains("`false` failed: log in again"), "{why}");
+}
+
+/// Answers one request of `client`, reads the next one, and hangs up without an answer.
+async fn hang_up_on_the_second(mut client: TcpStream) -> std::io::Result<()> {
+    let mut request = [0; 4096];
+    assert_ne!(client.read(&mut request).await?, 0);
+    let body = r#"{"gitVersion":"v1.36.2"}"#;
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+    client.write_all((head + body).as_bytes()).await?;
+    client.read(&mut request).await.map(drop)
+}
+
+#[tokio::test]
+async fn a_server_that_closes_an_idle_connection_is_asked_again() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        loop {
+            tokio::spawn(hang_up_on_the_second(listener.accept().await.unwrap().0));
+        }
+    });
+    let kube = FakeKube::start();
+    let file = kube.kubeconfig();
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace(&kube.url(), &url)).unwrap();
+    let options = KubeOptions { kubeconfig: Some(file), ..KubeOptions::default() };
+    let client = connect(options).await.unwrap();
+
+    for _ in 0..3 {
+        assert_eq!(client.version().await.unwrap(), "v1.36.2");
+    }
 }
 
 #[tokio::test]

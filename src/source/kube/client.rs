@@ -1,9 +1,11 @@
 //! The client: GET requests to the Kubernetes API, and what they fail with.
 
+use std::error::Error as _;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::request::Builder;
 use http::{Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Collected, LengthLimitError, Limited};
 use hyper::upgrade::Upgraded;
@@ -183,12 +185,8 @@ impl KubeClient {
 
     /// Sends a GET and returns the response once its head is there. Fails unless it is a 200.
     pub(in crate::source) async fn open(&self, path: &str) -> Result<Response<Body>, Refusal> {
-        let request = Request::get(path)
-            .header(header::ACCEPT, "application/json")
-            .body(Body::empty())
-            .map_err(|error| Refusal::Unreadable(error.to_string()))?;
-        let response = self.client().send(request).await;
-        let response = response.map_err(|error| Refusal::of_transport(&error, &self.server))?;
+        let response =
+            self.send(|| Request::get(path).header(header::ACCEPT, "application/json")).await?;
         if response.status() == StatusCode::OK {
             return Ok(response);
         }
@@ -202,16 +200,15 @@ impl KubeClient {
         protocol: &str,
     ) -> Result<Upgraded, Refusal> {
         let key = generate_key();
-        let request = Request::get(path)
-            .header(header::CONNECTION, "Upgrade")
-            .header(header::UPGRADE, "websocket")
-            .header(header::SEC_WEBSOCKET_VERSION, "13")
-            .header(header::SEC_WEBSOCKET_KEY, &key)
-            .header(header::SEC_WEBSOCKET_PROTOCOL, protocol)
-            .body(Body::empty())
-            .map_err(|error| Refusal::Unreadable(error.to_string()))?;
-        let response = self.client().send(request).await;
-        let response = response.map_err(|error| Refusal::of_transport(&error, &self.server))?;
+        let request = || {
+            Request::get(path)
+                .header(header::CONNECTION, "Upgrade")
+                .header(header::UPGRADE, "websocket")
+                .header(header::SEC_WEBSOCKET_VERSION, "13")
+                .header(header::SEC_WEBSOCKET_KEY, &key)
+                .header(header::SEC_WEBSOCKET_PROTOCOL, protocol)
+        };
+        let response = self.send(request).await?;
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
             return Err(self.refused(response).await);
         }
@@ -222,6 +219,20 @@ impl KubeClient {
         }
         let upgraded = hyper::upgrade::on(response).await;
         upgraded.map_err(|error| Refusal::Cut(clip(&error.to_string())))
+    }
+
+    /// Sends what `request` makes and returns the head of the response. Servers close idle connections at any time, so
+    /// a request on a connection that ends without an answer is sent once more: a GET changes nothing.
+    async fn send(&self, request: impl Fn() -> Builder) -> Result<Response<Body>, Refusal> {
+        let make = || {
+            let made = request().body(Body::empty());
+            made.map_err(|error| Refusal::Unreadable(error.to_string()))
+        };
+        let mut response = self.client().send(make()?).await;
+        if response.as_ref().is_err_and(ended_unanswered) {
+            response = self.client().send(make()?).await;
+        }
+        response.map_err(|error| Refusal::of_transport(&error, &self.server))
     }
 
     /// Returns why a request was answered otherwise than it should be.
@@ -240,4 +251,16 @@ impl KubeClient {
         }
         Refusal::of_answer(status, after.map(Duration::from_secs), &body)
     }
+}
+
+/// Returns true where the connection ended before the server answered anything.
+fn ended_unanswered(error: &kube::Error) -> bool {
+    let mut cause = error.source();
+    while let Some(known) = cause {
+        if let Some(error) = known.downcast_ref::<hyper::Error>() {
+            return error.is_incomplete_message() || error.is_canceled();
+        }
+        cause = known.source();
+    }
+    false
 }
