@@ -4,13 +4,11 @@
 //! than that are thinned evenly, and each that is left counts for several. Knows nothing of seconds: a
 //! tick is whatever [`Mirror::apply`] is given.
 
-use std::collections::HashMap;
-
 use super::landings::{Landed, Landings};
 use super::node::{NONE, ROOT};
 use super::tree::Tree;
 use super::{DEVICE, Mirror};
-use crate::domain::{SequenceHash, WorkerRank};
+use crate::domain::{FastMap, SequenceHash, WorkerRank};
 
 /// Stores that are kept between two looks at the tree.
 const SAMPLES: usize = 512;
@@ -42,7 +40,7 @@ pub struct Heat {
     stride: u32,
     skip: u32,
     /// By the first block of the run.
-    runs: HashMap<u32, Warmth>,
+    runs: FastMap<u32, Warmth>,
     pub(super) landings: Landings,
 }
 
@@ -52,7 +50,7 @@ impl Default for Heat {
             samples: Vec::new(),
             stride: 1,
             skip: 0,
-            runs: HashMap::new(),
+            runs: FastMap::default(),
             landings: Landings::default(),
         }
     }

@@ -3,9 +3,7 @@
 //! A prefix is here a run that ends in a leaf, such as one conversation; what all conversations begin with says
 //! nothing of one. Only landings some time apart count: a request that goes on stores block after block.
 
-use std::collections::HashMap;
-
-use crate::domain::WorkerRank;
+use crate::domain::{FastMap, WorkerRank};
 
 /// Prefixes whose last rank is kept.
 const PREFIXES: usize = 32_768;
@@ -33,7 +31,7 @@ struct Last {
 #[derive(Debug, Default)]
 pub(super) struct Landings {
     /// By the first block of the prefix's own run.
-    last: HashMap<u32, Last>,
+    last: FastMap<u32, Last>,
     present: Landed,
     before: Landed,
     since: u32,

@@ -3,9 +3,9 @@
 //! Owns their life: a slot that is cleared dies at once, its rank gets another one, and the number is
 //! used again only after every trace of the dead one was swept. Knows nothing of nodes.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
-use crate::domain::{WorkerId, WorkerRank};
+use crate::domain::{FastMap, WorkerId, WorkerRank};
 
 /// Ranks a mirror can tell apart. Beyond it events are refused, and counted.
 pub(super) const MAX_RANKS: usize = 65_536;
@@ -33,8 +33,8 @@ pub(super) struct Slots {
     has: Vec<Slot>,
     names: Vec<WorkerRank>,
     alive: Vec<u64>,
-    ranks: HashMap<WorkerRank, u32>,
-    workers: HashMap<WorkerId, Vec<WorkerRank>>,
+    ranks: FastMap<WorkerRank, u32>,
+    workers: FastMap<WorkerId, Vec<WorkerRank>>,
     last: [Option<(WorkerRank, u32)>; RECENT],
     free: BTreeSet<u32>,
     waiting: Vec<u32>,
@@ -49,8 +49,8 @@ impl Default for Slots {
             has: Vec::new(),
             names: Vec::new(),
             alive: Vec::new(),
-            ranks: HashMap::new(),
-            workers: HashMap::new(),
+            ranks: FastMap::default(),
+            workers: FastMap::default(),
             last: [None; RECENT],
             free: BTreeSet::new(),
             waiting: Vec::new(),

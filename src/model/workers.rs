@@ -1,7 +1,7 @@
 //! Workers and their ranks: counters, load, and what is known of their past.
 
+use std::collections::HashSet;
 use std::collections::hash_map::DefaultHasher;
-use std::collections::{HashMap, HashSet};
 use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
@@ -282,11 +282,11 @@ pub struct Workers {
     records: Vec<WorkerRecord>,
     by_id: FastMap<WorkerId, usize>,
     /// Pods that were seen before the worker whose name hashes to theirs.
-    pods: HashMap<WorkerId, Arc<str>>,
+    pods: FastMap<WorkerId, Arc<str>>,
     /// Workers that discovery named before anything else did, with their components.
-    announced: HashMap<WorkerId, (Timestamp, Option<Arc<str>>)>,
+    announced: FastMap<WorkerId, (Timestamp, Option<Arc<str>>)>,
     /// The start of each one's present incarnation, each with the slot before its own.
-    births: HashMap<WorkerId, (Timestamp, Slot)>,
+    births: FastMap<WorkerId, (Timestamp, Slot)>,
     refused: u64,
 }
 

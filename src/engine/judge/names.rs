@@ -1,13 +1,12 @@
 //! Names of workers in findings: pods, which mean the same to everybody, before numbers of this session.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::domain::{WorkerId, short_pod_names};
+use crate::domain::{FastMap, WorkerId, short_pod_names};
 use crate::model::Workers;
 
 /// The name of each worker: the shortest unambiguous form of its pod's name, else its alias such as `w0`.
-pub(in crate::engine) struct WorkerNames(HashMap<WorkerId, Arc<str>>);
+pub(in crate::engine) struct WorkerNames(FastMap<WorkerId, Arc<str>>);
 
 impl WorkerNames {
     pub(in crate::engine) fn new(workers: &Workers) -> Self {
