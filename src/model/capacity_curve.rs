@@ -17,7 +17,7 @@ use histogram::Histogram;
 use crate::domain::{Block, FastMap, SequenceHash, Timestamp};
 
 /// Most evicted blocks that are remembered, over all ranks.
-const EVICTED_LIMIT: usize = 32_768;
+const EVICTED_LIMIT: usize = 8_192;
 
 /// Most and fewest evicted blocks that are remembered of one rank.
 const RANK_LIMITS: (usize, usize) = (2_048, 64);
