@@ -160,12 +160,8 @@ impl Emitter {
 
     /// Returns an emitter into the same channel that counts its own drops.
     #[must_use]
-    pub fn counting_apart(&self) -> Self {
-        Self {
-            frames: self.frames.clone(),
-            dropped: Arc::default(),
-            budget: Arc::clone(&self.budget),
-        }
+    pub fn counting_apart(self) -> Self {
+        Self { dropped: Arc::default(), ..self }
     }
 
     /// Returns true while there is someone to receive frames.

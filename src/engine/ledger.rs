@@ -327,13 +327,13 @@ impl Streams {
         }
         if !(lacking.is_empty() && unsure.is_empty()) {
             let names = WorkerNames::new(&fleet.workers);
-            let named = |all: BTreeSet<_>| {
-                let mut all: Vec<_> = all.into_iter().map(|worker| names.get(worker)).collect();
+            let sorted = |workers: BTreeSet<_>| {
+                let mut all: Vec<_> = workers.into_iter().map(|it| names.get(it)).collect();
                 all.sort_unstable();
                 all.dedup();
                 all
             };
-            (hole.lacking, hole.unsure) = (named(lacking), named(unsure));
+            (hole.lacking, hole.unsure) = (sorted(lacking), sorted(unsure));
         }
         // Until numbers tell whose they were, the sum is known and no more.
         let lost = (self.accounts.lost, self.accounts.lost_at.unwrap_or_default());

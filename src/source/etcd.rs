@@ -59,7 +59,7 @@ impl EtcdSpec {
 pub fn spawn(spec: EtcdSpec, emitter: Emitter) -> SourceHandle {
     let (desired, wanted) = watch::channel(Desired::Running);
     let (shown, state) = watch::channel(SourceState::Connecting);
-    let known = Known::new(emitter.counting_apart(), |key, put| Origin::Etcd { key, put });
+    let known = Known::new(emitter.clone().counting_apart(), |key, put| Origin::Etcd { key, put });
     let notes = Notes::new(NAME, emitter, shown);
     let source = Source { spec, wanted, notes, known, interruptions: 0, failures: 0 };
     let task = tokio::spawn(source.run());

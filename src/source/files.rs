@@ -44,7 +44,7 @@ const LARGEST: u64 = 4 << 20;
 pub fn spawn(folder: PathBuf, emitter: Emitter) -> SourceHandle {
     let (desired, wanted) = watch::channel(Desired::Running);
     let (shown, state) = watch::channel(SourceState::Connecting);
-    let known = Known::new(emitter.counting_apart(), |key, put| Origin::File { key, put });
+    let known = Known::new(emitter.clone().counting_apart(), |key, put| Origin::File { key, put });
     let notes = Notes::new(NAME, emitter, shown);
     let source = Source { folder, wanted, notes, known };
     let task = tokio::spawn(source.run());

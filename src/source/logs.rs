@@ -160,7 +160,7 @@ impl Supervised for Logs {
     fn start(&self, target: &LogTarget, handle: TaskHandle<Standing>) -> AbortHandle {
         let follow = Follow {
             client: self.client.clone(),
-            emitter: self.emitter.counting_apart(),
+            emitter: self.emitter.clone().counting_apart(),
             target: target.clone(),
             limits: self.limits,
             wanted: handle.wanted,
