@@ -136,15 +136,19 @@ impl Claims {
         of: ClaimOf,
         model: Option<&str>,
     ) -> Option<(u64, &StoredClaim)> {
-        let first = (what, of, Subject::Worker(WorkerId(0)), Arc::default(), None);
-        let same = self.kept.range(first..).take_while(|(key, _)| (key.0, key.1) == (what, of));
-        let all: Vec<&StoredClaim> = same.map(|(_, stored)| stored).collect();
-        let models: BTreeSet<&str> =
-            all.iter().filter_map(|stored| stored.claim.model.as_deref()).collect();
-        let meant = |stored: &&&StoredClaim| {
-            models.len() <= 1 || stored.claim.model.as_deref() == model && model.is_some()
+        let first: Key = (what, of, Subject::Worker(WorkerId(0)), Arc::default(), None);
+        let same = || {
+            let rest = self.kept.range(&first..);
+            let same = rest.take_while(|(key, _)| (key.0, key.1) == (what, of));
+            same.map(|(_, stored)| stored)
         };
-        best_count(all.iter().filter(meant).copied())
+        let mut models = same().filter_map(|stored| stored.claim.model.as_deref());
+        let named = models.next();
+        let several = models.any(|other| Some(other) != named);
+        let is_meant = |stored: &&StoredClaim| {
+            !several || model.is_some() && stored.claim.model.as_deref() == model
+        };
+        best_count(same().filter(is_meant))
     }
 
     fn about(

@@ -28,7 +28,10 @@ pub(super) fn rows(known: &Knowledge, at: Timestamp) -> Vec<MemoryRow> {
         known.setup().is_chosen(&Subject::Worker(record.rank.worker))
             && !known.fleet.workers.worker(record.rank.worker).is_some_and(|worker| worker.gone)
     });
-    ranks.take(RANK_LIMIT).map(|(index, record)| row(known, index, record, at)).collect()
+    let mut rows = Vec::with_capacity(known.fleet.workers.ranks().len().min(RANK_LIMIT));
+    rows.extend(ranks.take(RANK_LIMIT).map(|(index, record)| row(known, index, record, at)));
+    rows.shrink_to_fit();
+    rows
 }
 
 fn row(known: &Knowledge, index: usize, record: &RankRecord, at: Timestamp) -> MemoryRow {

@@ -36,7 +36,11 @@ pub(super) fn rows(known: &Knowledge, verdicts: &Verdicts, at: Timestamp) -> Vec
         known.routing.prefixes.reuse.publisher_size_of(rank)
     };
     let reading = super::catching_up(&known.streams.sources).is_some();
-    chosen(known).map(|rank| row(known, rank, proven(rank.0), reading, at)).collect()
+    // Pictures of the past keep the rows: with room for as many as there are, none is moved while they are made.
+    let mut rows = Vec::with_capacity(known.fleet.workers.ranks().len());
+    rows.extend(chosen(known).map(|rank| row(known, rank, proven(rank.0), reading, at)));
+    rows.shrink_to_fit();
+    rows
 }
 
 /// Returns the ranks of what was chosen, with their positions among all.
