@@ -13,7 +13,7 @@ const FIXED: usize = 96 << 20;
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_millis(5));
 
 /// Bytes that a connection on the same machine may bring in a second, at most.
-const FASTEST: usize = 1 << 30;
+const FASTEST: usize = 2 << 30;
 
 /// Time for sources to let go of what they hold.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -91,9 +91,9 @@ mod tests {
 
     #[test]
     fn looks_are_rare_far_from_the_limit_and_frequent_near_it() {
-        assert_eq!(until_next(1 << 30, 40 << 20), PAUSES.0);
+        assert_eq!(until_next(2 << 30, 40 << 20), PAUSES.0);
         assert_eq!(until_next(1 << 30, 2 << 30), PAUSES.1);
-        assert_eq!(until_next(128 << 20, 64 << 20), Duration::from_secs_f64(0.0625));
+        assert_eq!(until_next(128 << 20, 64 << 20), Duration::from_secs_f64(0.031_25));
     }
 
     #[test]
