@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Empty, LengthLimitError, Limited};
-use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::client::conn::http1::{Builder, SendRequest};
 use hyper_util::rt::TokioIo;
 use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
@@ -37,6 +37,9 @@ pub(super) enum Standing {
 /// An endpoint that keeps failing is asked every eighth period: twice as long a pause after each failure,
 /// up to two to this power.
 const LONGEST_PAUSE: u32 = 3;
+
+/// Bytes that are read at a time. A connection keeps its buffer between scrapes, and a fleet has hundreds of them.
+const READ: usize = 16 << 10;
 
 /// The scrapes of one endpoint.
 pub(super) struct Scraper {
@@ -155,7 +158,8 @@ impl Scraper {
         let opening = async {
             let line = self.reach.connect(ip, pod.port, Some(&pod)).await;
             let line = line.map_err(|why| why.to_string())?;
-            handshake(TokioIo::new(line)).await.map_err(|error| deepest(&error))
+            let opened = Builder::new().max_buf_size(READ).handshake(TokioIo::new(line)).await;
+            opened.map_err(|error| deepest(&error))
         };
         let patience = self.limits.connect;
         let opened = timeout(patience, opening).await;
