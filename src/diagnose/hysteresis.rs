@@ -29,15 +29,16 @@ const MOST_PAST: usize = 32;
 struct Episode {
     raised: Timestamp,
     resolved: Timestamp,
-    finding: Finding,
+    finding: Box<Finding>,
 }
 
-/// The state of one rule.
+/// The state of one rule. Findings are boxed: a fleet has the states of all rules of hundreds of deployments, of which
+/// few are raised.
 #[derive(Clone, Debug, Default)]
 struct State {
     verdict: Option<Verdict>,
-    raised: Option<(Timestamp, Finding)>,
-    resolved: Option<Episode>,
+    raised: Option<(Timestamp, Box<Finding>)>,
+    resolved: Option<Box<Episode>>,
     /// The cause, as last judged, while this finding is its consequence.
     follows: Option<&'static str>,
     /// Since when there is no new evidence for the finding.
@@ -54,7 +55,7 @@ struct State {
 pub struct Diagnosis {
     states: Vec<State>,
     /// Past findings that are no longer shown as resolved, oldest first, each with the index of its rule.
-    past: VecDeque<(usize, Episode)>,
+    past: VecDeque<(usize, Box<Episode>)>,
     /// The total number of past findings.
     passed: u64,
 }
@@ -270,7 +271,7 @@ fn judged(rule: &dyn Rule, evidence: &Evidence) -> Verdict {
 
 impl State {
     /// Looks again. Returns what was resolved and is over now.
-    fn look(&mut self, rule: &dyn Rule, long: &Evidence, short: &Evidence) -> Option<Episode> {
+    fn look(&mut self, rule: &dyn Rule, long: &Evidence, short: &Evidence) -> Option<Box<Episode>> {
         let at = long.at;
         let mut over = self.resolved.take_if(|it| at.since(it.resolved) > RESOLVED_FOR);
         // What was counted is as old as the last thing that was.
@@ -289,7 +290,7 @@ impl State {
                 self.raises += 1;
                 over = over.or(self.resolved.take());
                 self.accused = accused(rule, &finding, long);
-                self.raised = Some((at, (*finding).clone()));
+                self.raised = Some((at, finding.clone()));
                 self.verdict = Some(Verdict::Found(finding));
             }
             (None, verdict) => self.verdict = Some(verdict),
@@ -305,11 +306,11 @@ impl State {
                 let finding = match verdict {
                     Verdict::Found(finding) => {
                         self.accused = accused(rule, &finding, long);
-                        *finding
+                        finding
                     }
                     Verdict::Clear { .. } | Verdict::Unknown { .. } => finding,
                 };
-                self.verdict = Some(Verdict::Found(Box::new(finding.clone())));
+                self.verdict = Some(Verdict::Found(finding.clone()));
                 self.raised = Some((raised, finding));
             }
         }
@@ -317,13 +318,19 @@ impl State {
     }
 
     /// Notes at `at` that a finding is resolved by what was seen from `since` on.
-    fn resolve(&mut self, raised: Timestamp, since: Timestamp, at: Timestamp, finding: Finding) {
+    fn resolve(
+        &mut self,
+        raised: Timestamp,
+        since: Timestamp,
+        at: Timestamp,
+        finding: Box<Finding>,
+    ) {
         // What was counted before the cure must not raise it again.
         self.epoch = since;
         self.clear_since = None;
         // What only followed from another goes with it, and is no news.
         let news = self.follows.take().is_none();
-        self.resolved = news.then_some(Episode { raised, resolved: at, finding });
+        self.resolved = news.then(|| Box::new(Episode { raised, resolved: at, finding }));
     }
 
     /// Returns true when no worker that the raised finding is about is there any more: each has left, or a new
