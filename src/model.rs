@@ -49,7 +49,7 @@ pub use reuse_window::ReuseWindow;
 pub use reused::{CachedTokens, TokenScrapes};
 pub use router::{Heard, PodWarnings, Router};
 pub use sources::{Reading, SourceRecord, Sources};
-pub use tally::{Refusals, RouterTally, Tally};
+pub use tally::{KvTally, Refusals, RequestTally, RouterTally, Tally};
 pub use traffic::Traffic;
 pub use versions::{Family, Versions};
 pub use workers::{

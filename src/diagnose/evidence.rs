@@ -428,7 +428,7 @@ impl Evidence {
         let publishing = settings.publishes.iter();
         let listens = settings.kv_events.as_ref().is_none_or(|events| events.value);
         let gone = || self.ranks.iter().filter(|rank| rank.gone);
-        let left: u64 = gone().map(|rank| rank.tally.routed).sum();
+        let left: u64 = gone().map(|rank| rank.tally.requests.routed).sum();
         let routed = self.router.tally.routed.saturating_sub(left);
         let served = routed >= self.thresholds.min_silent_routed;
         let theirs = gone().any(|rank| rank.last_event.is_some());
@@ -470,9 +470,9 @@ impl Evidence {
     /// Returns true when what the mirror refuses of `rank` may be kvtop's own loss: numbers of its events are
     /// missing here, and routers that are heard do not refuse as much.
     pub fn may_be_own_loss(&self, rank: &RankEvidence) -> bool {
-        let refusals = &rank.tally.refusals;
+        let refusals = &rank.tally.requests.refusals;
         let theirs = refusals.parent_full + refusals.parent_unsaid;
-        rank.id_holes > 0 && theirs * 2 < rank.tally.counters.refused_stores
+        rank.id_holes > 0 && theirs * 2 < rank.tally.kv.counters.refused_stores
     }
 
     /// Returns true when a router's warnings and decisions would have been seen.

@@ -90,7 +90,7 @@ impl Part {
         if place.live {
             rank.live.add(&counters);
         }
-        if let Some(tally) = rank.counts(place.slot, at) {
+        if let Some(tally) = rank.kv_counts(place.slot, at) {
             tally.counters.add(&counters);
             followed.add_to(tally);
         }

@@ -9,7 +9,7 @@ use crate::domain::{Fact, Plane, SourceName, Subject, Timestamp, VersionSign};
 use crate::dynamo::plane;
 use crate::frame::{Body, Frame, Origin};
 use crate::mirror::{Mirror, Semantics};
-use crate::model::{RouterTally, Slots, Tally};
+use crate::model::{RequestTally, RouterTally, Slots};
 use crate::wire::{self, Shape};
 
 /// KV events that are gathered before the mirror applies them: enough for its look-ups to overlap,
@@ -81,13 +81,13 @@ impl Learner<'_> {
         });
     }
 
-    /// Returns the counts of the rank at `index` for something that happened at `at`; none when that was before
+    /// Returns the counts of the rank at `index` for something that a router told at `at`; none when that was before
     /// the rank's present incarnation.
-    pub(super) fn counts_of(&mut self, index: usize, at: Timestamp) -> Option<&mut Tally> {
+    pub(super) fn counts_of(&mut self, index: usize, at: Timestamp) -> Option<&mut RequestTally> {
         let times = &mut self.known.times;
         times.active = times.active.max(at);
         let slot = times.slots.slot(at);
-        self.known.fleet.workers.ranks_mut().get_mut(index)?.counts(slot, at)
+        self.known.fleet.workers.ranks_mut().get_mut(index)?.request_counts(slot, at)
     }
 
     /// Returns the counts of routers, and of nobody's rank, for something that happened at `at`.

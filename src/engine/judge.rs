@@ -25,8 +25,8 @@ use crate::domain::{
     WorkerId,
 };
 use crate::model::{
-    DecisionRecord, Family, PodRecord, RankRecord, RouterTally, Slot, Summed as _, Tally,
-    WorkerRecord,
+    DecisionRecord, Family, PodRecord, RankRecord, RequestTally, RouterTally, Slot, Summed as _,
+    Tally, WorkerRecord,
 };
 use crate::snapshot::{Coverage, FindingRow, Quiet};
 
@@ -115,7 +115,7 @@ impl Judge<'_> {
             present.iter().filter_map(|index| self.known.fleet.workers.ranks().get(*index as usize))
         };
         let tallies = present.iter().filter_map(|index| window.ranks.get(*index as usize));
-        let stores = tallies.map(|tally| tally.counters.stores).sum();
+        let stores = tallies.map(|tally| tally.kv.counters.stores).sum();
         let told = &window.told;
         let refusals = told.parent_full + told.parent_empty + told.parent_unsaid;
         let shown = self
@@ -384,16 +384,16 @@ impl Judge<'_> {
                 .workers
                 .worker(record.rank.worker)
                 .is_some_and(|worker| worker.gone);
-            let (mut tally, mut told) = (Tally::default(), Tally::default());
-            record.buckets.since(first, watched, |counts, seen| {
-                tally.add_events(counts);
-                told.add_requests(counts);
+            let (mut tally, mut told) = (Tally::default(), RequestTally::default());
+            record.kv.since(first, watched, |counts, _| tally.kv.sum(counts));
+            record.requests.since(first, watched, |counts, seen| {
+                told.sum(counts);
                 if seen {
-                    tally.add_requests(counts);
+                    tally.requests.sum(counts);
                 }
             });
             if !gone {
-                window.router.add_rank(&tally);
+                window.router.add_rank(&tally.requests);
                 window.told.add_rank(&told);
             }
             window.ranks.push(tally);

@@ -12,7 +12,7 @@ use crate::domain::{
 };
 use crate::frame::Frame;
 use crate::mirror::{Mirror, Outcome};
-use crate::model::{Landing, Step, Tally};
+use crate::model::{KvTally, Landing, Step};
 use crate::snapshot::Gravity;
 use crate::wire::Shape;
 
@@ -246,7 +246,7 @@ impl Followed {
         self.landings += other.landings;
     }
 
-    pub(super) fn add_to(self, tally: &mut Tally) {
+    pub(super) fn add_to(self, tally: &mut KvTally) {
         tally.sampled += self.sampled;
         tally.returned += self.returned;
         tally.roots += self.roots;

@@ -99,7 +99,7 @@ impl Learner<'_> {
                 record.is_known();
                 // Their parents are in the dump, so that these rejections prove no loss.
                 absolve(&mut record.counters);
-                record.buckets.correct(|tally| absolve(&mut tally.counters));
+                record.kv.correct(|tally| absolve(&mut tally.counters));
             }
         }
         let head = Head {

@@ -4,9 +4,19 @@ use super::buckets::Summed;
 use super::decisions::{Overlap, Overlaps};
 use crate::domain::Counters;
 
-/// Everything that is counted of one rank.
+/// Everything that is counted of one rank. The two parts are kept apart by time, since a watcher that reads no KV events
+/// needs no room for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tally {
+    /// What its KV events tell.
+    pub kv: KvTally,
+    /// What routers tell of it.
+    pub requests: RequestTally,
+}
+
+/// What the KV events of one rank tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KvTally {
     /// KV events.
     pub counters: Counters,
     /// Stores that begin a prompt.
@@ -19,6 +29,11 @@ pub struct Tally {
     pub sampled: u64,
     /// Blocks among them that had been removed a while ago.
     pub returned: u64,
+}
+
+/// What routers tell of one rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RequestTally {
     /// Requests routed to it.
     pub routed: u64,
     /// Blocks that routers found cached for them.
@@ -116,36 +131,22 @@ pub struct RouterTally {
 impl Tally {
     /// Adds `other` to `self`.
     pub fn add(&mut self, other: &Self) {
-        self.add_events(other);
-        self.add_requests(other);
+        self.kv.sum(&other.kv);
+        self.requests.sum(&other.requests);
     }
+}
 
-    /// Adds the part of `other` that KV events tell.
-    pub fn add_events(&mut self, other: &Self) {
-        self.counters.add(&other.counters);
-        self.roots += other.roots;
-        self.forks += other.forks;
-        self.landings += other.landings;
-        self.sampled += other.sampled;
-        self.returned += other.returned;
-    }
-
-    /// Adds the part of `other` that routers tell.
-    pub fn add_requests(&mut self, other: &Self) {
-        self.routed += other.routed;
-        self.overlaps.add(&other.overlaps);
-        self.warm.add(&other.warm);
-        self.refusals.add(&other.refusals);
-    }
-
-    /// Returns what routers found cached, as told by whoever told most.
-    pub fn overlap(&self) -> Overlap {
-        self.overlaps.best()
-    }
-
+impl KvTally {
     /// Returns the stores that hold blocks.
     pub fn full_stores(&self) -> u64 {
         self.counters.stores.saturating_sub(self.counters.empty_stores)
+    }
+}
+
+impl RequestTally {
+    /// Returns what routers found cached, as told by whoever told most.
+    pub fn overlap(&self) -> Overlap {
+        self.overlaps.best()
     }
 }
 
@@ -168,7 +169,7 @@ impl RouterTally {
     }
 
     /// Adds what routers tell of one rank.
-    pub fn add_rank(&mut self, rank: &Tally) {
+    pub fn add_rank(&mut self, rank: &RequestTally) {
         self.routed += rank.routed;
         self.overlaps.add(&rank.overlaps);
         self.warm.add(&rank.warm);
@@ -188,9 +189,23 @@ impl RouterTally {
     }
 }
 
-impl Summed for Tally {
+impl Summed for KvTally {
     fn sum(&mut self, other: &Self) {
-        self.add(other);
+        self.counters.add(&other.counters);
+        self.roots += other.roots;
+        self.forks += other.forks;
+        self.landings += other.landings;
+        self.sampled += other.sampled;
+        self.returned += other.returned;
+    }
+}
+
+impl Summed for RequestTally {
+    fn sum(&mut self, other: &Self) {
+        self.routed += other.routed;
+        self.overlaps.add(&other.overlaps);
+        self.warm.add(&other.warm);
+        self.refusals.add(&other.refusals);
     }
 }
 

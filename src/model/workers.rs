@@ -11,7 +11,7 @@ use super::decisions::Overlaps;
 use super::hole::{Doubt, RankHole};
 use super::numbers::{Numbers, Step};
 use super::reused::TokenScrapes;
-use super::tally::Tally;
+use super::tally::{KvTally, RequestTally};
 use crate::domain::{
     Counters, FastMap, Membership, Provenance, RankLedger, Timestamp, WorkerId, WorkerRank,
 };
@@ -90,8 +90,10 @@ pub struct RankRecord {
     pub overlaps: Overlaps,
     /// Until then nobody needs to follow its chains: a router was seen to find prefixes on it.
     pub idle_until: Timestamp,
-    /// Counts of its present incarnation, by time.
-    pub buckets: Buckets<Tally>,
+    /// What KV events of its present incarnation tell, by time.
+    pub kv: Buckets<KvTally>,
+    /// What routers tell of its present incarnation, by time.
+    pub requests: Buckets<RequestTally>,
     /// Start of its present incarnation, as far as that is known: what happened before is history, and
     /// accuses nobody.
     pub born: Timestamp,
@@ -178,7 +180,8 @@ impl RankRecord {
             last_routed: None,
             overlaps: Overlaps::default(),
             idle_until: Timestamp::default(),
-            buckets: Buckets::new(coarse),
+            kv: Buckets::new(coarse),
+            requests: Buckets::new(coarse),
             born: Timestamp::default(),
             ids: Numbers::default(),
             ledger: RankLedger::default(),
@@ -193,10 +196,14 @@ impl RankRecord {
         self.begun = Some(self.begun.map_or(at, |begun| begun.min(at)));
     }
 
-    /// Returns what is counted of it in `slot` for something that happened at `at`; none when that was before its
-    /// present incarnation.
-    pub fn counts(&mut self, slot: Slot, at: Timestamp) -> Option<&mut Tally> {
-        (at >= self.born).then(|| self.buckets.slot(slot))
+    /// Returns what KV events tell of it in `slot`, for one of `at`; none when that was before its present incarnation.
+    pub fn kv_counts(&mut self, slot: Slot, at: Timestamp) -> Option<&mut KvTally> {
+        (at >= self.born).then(|| self.kv.slot(slot))
+    }
+
+    /// The same for what a router told at `at`.
+    pub fn request_counts(&mut self, slot: Slot, at: Timestamp) -> Option<&mut RequestTally> {
+        (at >= self.born).then(|| self.requests.slot(slot))
     }
 
     /// Begins a new incarnation at `at`. Returns false when one began later already.
@@ -205,7 +212,8 @@ impl RankRecord {
             return false;
         }
         self.born = at;
-        self.buckets.forget(slot);
+        self.kv.forget(slot);
+        self.requests.forget(slot);
         self.ids.settle();
         self.hole = None;
         self.loss = None;

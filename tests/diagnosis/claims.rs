@@ -87,7 +87,7 @@ fn an_engine_that_overrides_its_flag_is_no_mismatch() {
     ];
     for rank in &mut evidence.ranks {
         rank.backend = Some(Backend::Vllm);
-        (rank.tally.counters, rank.held) = (Counters::default(), 0);
+        (rank.tally.kv.counters, rank.held) = (Counters::default(), 0);
     }
     let tally = &mut evidence.router.tally;
     (tally.overlaps, tally.warm, tally.events) = Default::default();
@@ -107,7 +107,7 @@ fn settings_that_differ_are_refuted_by_stores_that_hold_blocks() {
     assert_eq!(summary("KVT001", &evidence), None);
 
     // Held blocks outlast a window without events.
-    evidence.ranks[0].tally.counters = Counters::default();
+    evidence.ranks[0].tally.kv.counters = Counters::default();
     assert_eq!(summary("KVT001", &evidence), None);
     evidence.ranks[0].held = 0;
     let told = summary("KVT001", &evidence).unwrap();
@@ -150,7 +150,7 @@ fn quiet() -> Evidence {
     let mut evidence = healthy();
     evidence.router.tally.events = 0;
     for rank in &mut evidence.ranks {
-        (rank.tally.counters, rank.last_event, rank.held) = (Counters::default(), None, 0);
+        (rank.tally.kv.counters, rank.last_event, rank.held) = (Counters::default(), None, 0);
     }
     evidence
 }
@@ -339,7 +339,7 @@ fn a_publisher_that_compares_with_garbage_is_told_to_be_upgraded() {
     evidence.sizes.push(observed(ClaimOf::Publisher, 1, 2_662_439_576));
     assert_eq!(summary("KVT001", &evidence), None, "stores hold blocks");
     for rank in &mut evidence.ranks {
-        rank.tally.counters.empty_stores = 100;
+        rank.tally.kv.counters.empty_stores = 100;
     }
 
     let Verdict::Found(finding) = judge("KVT001", &evidence) else { panic!() };

@@ -219,7 +219,7 @@ fn larger_engines() -> Evidence {
     evidence.releases = Releases::only(Release::new(1, 1));
     for rank in &mut evidence.ranks {
         rank.backend = Some(Backend::TrtLlm);
-        rank.tally.counters.empty_stores = 100;
+        rank.tally.kv.counters.empty_stores = 100;
     }
     for worker in [1, 2] {
         for (of, tokens) in [(ClaimOf::Publisher, 32), (ClaimOf::Engine, 64)] {

@@ -28,7 +28,7 @@ const NEAR: &[(&str, Change, Change)] = &[
         |it| {
             (it.router.tally.events, it.router.tally.routed) = (0, 9);
             for rank in &mut it.ranks {
-                (rank.tally.counters, rank.last_event) = (Counters::default(), None);
+                (rank.tally.kv.counters, rank.last_event) = (Counters::default(), None);
             }
         },
         |it| it.router.tally.routed = 10,
@@ -45,20 +45,24 @@ const NEAR: &[(&str, Change, Change)] = &[
         |it| (it.ranks[1].gone, it.ranks[1].open_holes) = (true, 3),
         |it| it.ranks[1].gone = false,
     ),
-    ("KVT009", |it| it.ranks[0].tally.returned = 39, |it| it.ranks[0].tally.returned = 40),
+    ("KVT009", |it| it.ranks[0].tally.kv.returned = 39, |it| it.ranks[0].tally.kv.returned = 40),
     (
         "KVT010",
         |it| it.ranks[0].utilization = Some(0.949),
         |it| it.ranks[0].utilization = Some(0.95),
     ),
-    ("KVT011", |it| it.ranks[0].tally.routed = 560, |it| it.ranks[0].tally.routed = 1000),
+    (
+        "KVT011",
+        |it| it.ranks[0].tally.requests.routed = 560,
+        |it| it.ranks[0].tally.requests.routed = 1000,
+    ),
     // Its last event is 29 s after it left, then 31 s.
     ("KVT012", |it| left(it, 1, 70), |it| left(it, 1, 68)),
     ("KVT013", |it| routers(it, [32, 32]), |it| routers(it, [16, 32])),
     (
         "KVT014",
-        |it| it.ranks[0].tally.counters.refused_stores = 9,
-        |it| it.ranks[0].tally.counters.refused_stores = 10,
+        |it| it.ranks[0].tally.kv.counters.refused_stores = 9,
+        |it| it.ranks[0].tally.kv.counters.refused_stores = 10,
     ),
     ("KVT015", |it| blind(it, 11), |it| blind(it, 12)),
     (
@@ -89,19 +93,19 @@ const NEAR: &[(&str, Change, Change)] = &[
 
 fn empty(evidence: &mut Evidence, stores: u64) {
     for rank in &mut evidence.ranks {
-        rank.tally.counters.empty_stores = stores;
+        rank.tally.kv.counters.empty_stores = stores;
     }
 }
 
 fn zero_overlap(evidence: &mut Evidence, place: usize, requests: u64) {
     for _ in 0..requests {
-        evidence.ranks[place].tally.overlaps.note(OverlapBy::Decision, 0.0);
+        evidence.ranks[place].tally.requests.overlaps.note(OverlapBy::Decision, 0.0);
     }
 }
 
 fn silenced(evidence: &mut Evidence, place: usize, requests: u64) {
     let silent = &mut evidence.ranks[place];
-    (silent.tally.counters, silent.held, silent.last_event) = (Counters::default(), 0, None);
+    (silent.tally.kv.counters, silent.held, silent.last_event) = (Counters::default(), 0, None);
     zero_overlap(evidence, place, requests);
 }
 
@@ -126,7 +130,7 @@ fn routers(evidence: &mut Evidence, sizes: [u32; 2]) {
 fn blind(evidence: &mut Evidence, requests: u64) {
     blinded(evidence, requests);
     for rank in &mut evidence.ranks {
-        rank.tally.forks = 20;
+        rank.tally.kv.forks = 20;
     }
 }
 
@@ -134,7 +138,7 @@ fn blind(evidence: &mut Evidence, requests: u64) {
 fn unlike(evidence: &mut Evidence) {
     blinded(evidence, 200);
     for rank in &mut evidence.ranks {
-        rank.tally.roots = 100;
+        rank.tally.kv.roots = 100;
     }
 }
 
@@ -170,12 +174,12 @@ type Fault = fn(&mut Evidence, usize);
 
 /// Faults of one worker.
 const OF_WORKERS: &[(&str, Fault)] = &[
-    ("KVT001", |it, place| it.ranks[place].tally.counters.empty_stores = 100),
+    ("KVT001", |it, place| it.ranks[place].tally.kv.counters.empty_stores = 100),
     ("KVT003", |it, place| silenced(it, place, 20)),
-    ("KVT009", |it, place| it.ranks[place].tally.returned = 95),
+    ("KVT009", |it, place| it.ranks[place].tally.kv.returned = 95),
     ("KVT010", |it, place| it.ranks[place].utilization = Some(0.99)),
     ("KVT012", |it, place| left(it, place, 10)),
-    ("KVT014", |it, place| it.ranks[place].tally.counters.refused_stores = 60),
+    ("KVT014", |it, place| it.ranks[place].tally.kv.counters.refused_stores = 60),
     ("KVT017", |it, place| {
         let rank = &it.ranks[place];
         let off = OfWorker {

@@ -115,10 +115,12 @@ pub(super) fn healthy() -> Evidence {
 }
 
 pub(super) fn rank(id: u64) -> kvtop::diagnose::RankEvidence {
-    let mut tally =
-        kvtop::model::Tally { routed: 100, sampled: 100, ..kvtop::model::Tally::default() };
-    (tally.counters.stores, tally.counters.stored_blocks) = (100, 400);
-    tally.roots = 20;
+    let mut tally = kvtop::model::Tally {
+        kv: kvtop::model::KvTally { sampled: 100, ..Default::default() },
+        requests: kvtop::model::RequestTally { routed: 100, ..Default::default() },
+    };
+    (tally.kv.counters.stores, tally.kv.counters.stored_blocks) = (100, 400);
+    tally.kv.roots = 20;
     kvtop::diagnose::RankEvidence {
         rank: WorkerRank::new(id, 0),
         name: format!("w{}", id - 1).into(),
@@ -198,21 +200,21 @@ type Change = fn(&mut Evidence);
 const FIRES: &[(&str, Change)] = &[
     ("KVT001", |evidence| {
         for rank in &mut evidence.ranks {
-            rank.tally.counters.empty_stores = 100;
+            rank.tally.kv.counters.empty_stores = 100;
         }
     }),
     ("KVT002", |evidence| evidence.sizes.push(size(ClaimOf::Card, 2, 16))),
     ("KVT003", |evidence| {
         let silent = &mut evidence.ranks[1];
-        (silent.tally.counters, silent.held, silent.last_event) = (Counters::default(), 0, None);
+        (silent.tally.kv.counters, silent.held, silent.last_event) = (Counters::default(), 0, None);
         for _ in 0..20 {
-            silent.tally.overlaps.note(kvtop::model::OverlapBy::Decision, 0.0);
+            silent.tally.requests.overlaps.note(kvtop::model::OverlapBy::Decision, 0.0);
         }
     }),
     ("KVT004", |evidence| {
         evidence.router.tally.events = 0;
         for rank in &mut evidence.ranks {
-            (rank.tally.counters, rank.last_event) = (Counters::default(), None);
+            (rank.tally.kv.counters, rank.last_event) = (Counters::default(), None);
         }
     }),
     ("KVT005", |evidence| evidence.router.weight = Some(0.0)),
@@ -222,9 +224,9 @@ const FIRES: &[(&str, Change)] = &[
         (tally.parent_full, tally.parent_held, tally.parent_before) = (40, 38, 38);
     }),
     ("KVT008", |evidence| evidence.tree.incomplete.push("kvtop attached late".into())),
-    ("KVT009", |evidence| evidence.ranks[0].tally.returned = 60),
+    ("KVT009", |evidence| evidence.ranks[0].tally.kv.returned = 60),
     ("KVT010", |evidence| evidence.ranks[0].utilization = Some(0.99)),
-    ("KVT011", |evidence| evidence.ranks[0].tally.routed = 5000),
+    ("KVT011", |evidence| evidence.ranks[0].tally.requests.routed = 5000),
     ("KVT012", |evidence| {
         (evidence.ranks[1].gone, evidence.ranks[1].left) = (true, Some(Timestamp(10_000_000)));
     }),
@@ -240,14 +242,14 @@ const FIRES: &[(&str, Change)] = &[
     ("KVT015", |evidence| {
         blinded(evidence, 30);
         for rank in &mut evidence.ranks {
-            rank.tally.forks = 20;
+            rank.tally.kv.forks = 20;
         }
     }),
     ("KVT016", |evidence| evidence.sizes[1].tokens = 16),
     ("KVT017", |evidence| {
         blinded(evidence, 200);
         for rank in &mut evidence.ranks {
-            rank.tally.roots = 100;
+            rank.tally.kv.roots = 100;
         }
     }),
     ("KVT018", |evidence| {
@@ -441,7 +443,7 @@ fn no_events() -> Evidence {
     let mut evidence = healthy();
     evidence.router.tally.events = 0;
     for rank in &mut evidence.ranks {
-        (rank.tally.counters, rank.last_event) = (Counters::default(), None);
+        (rank.tally.kv.counters, rank.last_event) = (Counters::default(), None);
     }
     evidence
 }
@@ -590,8 +592,8 @@ fn the_words_of_a_source_never_choose_the_fix() {
 #[test]
 fn a_publisher_out_of_reach_is_named_and_its_worker_not_called_silent() {
     let mut evidence = healthy();
-    evidence.ranks[1].tally.counters = Counters::default();
-    (evidence.ranks[1].held, evidence.ranks[1].tally.routed) = (0, 5_000);
+    evidence.ranks[1].tally.kv.counters = Counters::default();
+    (evidence.ranks[1].held, evidence.ranks[1].tally.requests.routed) = (0, 5_000);
     let silent = kvtop::diagnose::rule("KVT003").unwrap();
     assert_eq!(said(&silent.judge(&evidence)), "found");
     let asked = evidence.ranks[1].first_routed.replace(Timestamp(evidence.at.0 - 5_000_000));
@@ -634,7 +636,7 @@ fn the_sentence_of_a_fix_says_what_its_change_does() {
         evidence.releases = Releases::only(Release::new(1, 1));
         for rank in &mut evidence.ranks {
             rank.backend = Some(backend);
-            rank.tally.counters.empty_stores = 100;
+            rank.tally.kv.counters.empty_stores = 100;
         }
         for worker in [1, 2] {
             for (of, tokens) in [(ClaimOf::Publisher, 32), (ClaimOf::Engine, 64)] {

@@ -31,9 +31,9 @@ impl Evidence {
         let (mut overlaps, mut warm) = (Overlaps::default(), Overlaps::default());
         let mut routed = 0;
         for rank in part.present() {
-            overlaps.add(&rank.tally.overlaps);
-            warm.add(&rank.tally.warm);
-            routed += rank.tally.routed;
+            overlaps.add(&rank.tally.requests.overlaps);
+            warm.add(&rank.tally.requests.warm);
+            routed += rank.tally.requests.routed;
         }
         part.tree.held = part.present().map(|rank| rank.held).sum();
         part.tree.accepted = part.present().map(|rank| rank.accepted).sum();

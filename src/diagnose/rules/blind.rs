@@ -53,8 +53,8 @@ pub(super) fn look(evidence: &Evidence) -> Sight {
     }
     let total = evidence.total();
     // A prompt with a cached prefix stores no root block; prompts that share a prefix fork from it.
-    let headless = total.routed.saturating_sub(total.roots);
-    let reused = total.forks.min(headless);
+    let headless = total.requests.routed.saturating_sub(total.kv.roots);
+    let reused = total.kv.forks.min(headless);
     if reused < limits.min_reuse {
         return Sight::NothingToSee;
     }
@@ -73,9 +73,9 @@ pub(super) fn look(evidence: &Evidence) -> Sight {
             measure::PREFIXES_REUSED,
             phrase!(
                 "{} store events continue a cached prefix; {} of {} requests began with one",
-                Count(total.forks),
+                Count(total.kv.forks),
                 Count(headless),
-                Count(total.routed)
+                Count(total.requests.routed)
             ),
             Origin::KvEvents,
         )

@@ -159,21 +159,21 @@ fn rest(evidence: &Evidence, sight: &Sight, publishes: bool) -> Verdict {
     match sight {
         Sight::Sees { hits, known } if publishes => Verdict::clear(phrase!(
             "{} of {} store events contain blocks{}; {} of {} requests had a cache hit",
-            Count(total.full_stores()),
-            Count(total.counters.stores),
+            Count(total.kv.full_stores()),
+            Count(total.kv.counters.stores),
             sized,
             Count(*hits),
             Count(*known)
         )),
-        Sight::Sees { hits, known } if total.counters.stores == 0 => Verdict::clear(phrase!(
+        Sight::Sees { hits, known } if total.kv.counters.stores == 0 => Verdict::clear(phrase!(
             "{} of {} requests had a cache hit; no store event was seen",
             Count(*hits),
             Count(*known)
         )),
         Sight::Metric { rate } if publishes => Verdict::clear(phrase!(
             "{} of {} store events contain blocks{}; routers find {} % of prompts cached",
-            Count(total.full_stores()),
-            Count(total.counters.stores),
+            Count(total.kv.full_stores()),
+            Count(total.kv.counters.stores),
             sized,
             Decimal(rate * 100.0, 0)
         )),
@@ -185,7 +185,7 @@ fn rest(evidence: &Evidence, sight: &Sight, publishes: bool) -> Verdict {
         _ if !publishes => Verdict::unknown(phrase!(
             "needs at least {} store events ({} so far)",
             evidence.thresholds.min_stores,
-            total.counters.stores
+            total.kv.counters.stores
         )),
         _ if agree => Verdict::unknown(phrase!(
             "needs requests with a repeated prefix: workers and router report blocks{}, but no \

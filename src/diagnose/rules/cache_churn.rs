@@ -39,16 +39,16 @@ impl Rule for CacheChurn {
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let limits = &evidence.thresholds;
         let total = evidence.total();
-        if total.sampled < limits.min_sampled {
+        if total.kv.sampled < limits.min_sampled {
             return Verdict::unknown(phrase!(
                 "needs at least {} sampled blocks ({} so far)",
                 limits.min_sampled,
-                total.sampled
+                total.kv.sampled
             ));
         }
-        let share = total.returned as f64 / total.sampled as f64;
+        let share = total.kv.returned as f64 / total.kv.sampled as f64;
         let counts =
-            phrase!("{} of {} sampled blocks", Count(total.returned), Count(total.sampled));
+            phrase!("{} of {} sampled blocks", Count(total.kv.returned), Count(total.kv.sampled));
         if share < limits.return_share {
             return Verdict::clear(phrase!(
                 "{} had been evicted within the previous 10 minutes",
@@ -57,14 +57,15 @@ impl Rule for CacheChurn {
         }
         let churns = |rank: &&RankEvidence| {
             let tally = &rank.tally;
-            tally.sampled > 0 && tally.returned as f64 / tally.sampled as f64 >= limits.return_share
+            tally.kv.sampled > 0
+                && tally.kv.returned as f64 / tally.kv.sampled as f64 >= limits.return_share
         };
         let removed = Proof::new(
             measure::BLOCKS_EVICTED,
             phrase!(
                 "{} stored, {} evicted",
-                Count(total.counters.stored_blocks),
-                Count(total.counters.removed_blocks)
+                Count(total.kv.counters.stored_blocks),
+                Count(total.kv.counters.removed_blocks)
             ),
             Origin::KvEvents,
         );

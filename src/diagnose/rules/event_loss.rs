@@ -78,7 +78,7 @@ fn refused(evidence: &Evidence) -> Verdict {
     let known = evidence.present().filter(|rank| rank.past_known);
     let (own, known): (Vec<_>, Vec<_>) = known.partition(|rank| evidence.may_be_own_loss(rank));
     // Mostly empty stores are a different fault of that worker.
-    let counts = |rank: &RankEvidence| rank.tally.counters;
+    let counts = |rank: &RankEvidence| rank.tally.kv.counters;
     let (hollow, known): (Vec<_>, Vec<_>) = known
         .into_iter()
         .partition(|rank| counts(rank).empty_stores * 2 >= counts(rank).stores.max(1));
@@ -161,8 +161,8 @@ fn at_router(evidence: &Evidence) -> Option<Verdict> {
     let limits = &evidence.thresholds;
     let (tally, total) = (&evidence.router.tally, evidence.total());
     // Every receiver rejects a store whose parent had just been removed.
-    let count = tally.parent_after.saturating_sub(total.counters.refused_stores);
-    let share = count as f64 >= limits.loss_share * total.full_stores() as f64;
+    let count = tally.parent_after.saturating_sub(total.kv.counters.refused_stores);
+    let share = count as f64 >= limits.loss_share * total.kv.full_stores() as f64;
     if count < 2 || (count < limits.min_parent_warnings && !share) {
         return None;
     }

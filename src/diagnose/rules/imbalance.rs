@@ -116,7 +116,7 @@ struct Shares<'a> {
 
 impl<'a> Shares<'a> {
     fn new(ranks: Vec<&'a RankEvidence>) -> Self {
-        let counts: Vec<u64> = ranks.iter().map(|rank| rank.tally.routed).collect();
+        let counts: Vec<u64> = ranks.iter().map(|rank| rank.tally.requests.routed).collect();
         let sum = counts.iter().sum();
         Self { ranks, counts, sum }
     }

@@ -107,7 +107,7 @@ impl Rule for KvPressure {
 /// those of empty store events, are not counted.
 fn cached(evidence: &Evidence, name: &str) -> Option<f64> {
     let rank = named(evidence, name)?;
-    let counters = &rank.tally.counters;
+    let counters = &rank.tally.kv.counters;
     let counted = rank.held > 0 && counters.empty_stores * 2 <= counters.stores;
     let room = rank.capacity.filter(|room| *room > 0 && counted && rank.past_known)?;
     Some(rank.held as f64 / room as f64)

@@ -91,7 +91,7 @@ fn missed(evidence: &Evidence) -> Option<Phrase> {
 /// Names workers whose KV events never reached kvtop, although routers find their blocks.
 fn unheard(evidence: &Evidence) -> Option<Phrase> {
     let found = |rank: &&RankEvidence| {
-        let overlap = rank.tally.overlap();
+        let overlap = rank.tally.requests.overlap();
         rank.last_event.is_none() && rank.held == 0 && overlap.known > overlap.zero
     };
     let ranks: Vec<&RankEvidence> = evidence.present().filter(found).collect();
@@ -101,7 +101,7 @@ fn unheard(evidence: &Evidence) -> Option<Phrase> {
         0 => Phrase::default(),
         more => phrase!(" and {} more", more),
     };
-    let overlaps = ranks.iter().map(|rank| rank.tally.overlap());
+    let overlaps = ranks.iter().map(|rank| rank.tally.requests.overlap());
     let hits: u64 = overlaps.map(|overlap| overlap.known - overlap.zero).sum();
     (!ranks.is_empty()).then(|| {
         phrase!(

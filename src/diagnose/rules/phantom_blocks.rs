@@ -91,7 +91,7 @@ impl Rule for PhantomBlocks {
 /// Returns why kvtop's count of `rank` may differ from the router's index: events are missing, and no router
 /// reports the same loss.
 fn own_loss(evidence: &Evidence, rank: &RankEvidence) -> Option<Phrase> {
-    let (tally, counters) = (&evidence.router.tally, &rank.tally.counters);
+    let (tally, counters) = (&evidence.router.tally, &rank.tally.kv.counters);
     if evidence.plane.dropped > 0 {
         let dropped = Count(evidence.plane.dropped);
         return Some(phrase!("cannot tell: kvtop itself lost {} frames", dropped));

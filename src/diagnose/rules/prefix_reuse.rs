@@ -52,22 +52,22 @@ impl Rule for PrefixReuse {
             ));
         }
         if all.known < evidence.thresholds.min_decisions / 2
-            || total.full_stores() < evidence.thresholds.min_stores
+            || total.kv.full_stores() < evidence.thresholds.min_stores
         {
             return Verdict::unknown(
                 "not enough requests with a known overlap, or store events with blocks, yet",
             );
         }
         // A prompt with a unique start is stored from its first block on.
-        if total.roots * 10 < all.known * 9 {
+        if total.kv.roots * 10 < all.known * 9 {
             return Verdict::unknown(phrase!(
                 "cannot tell: only {} store events start a prompt, but {} requests had no cache hit",
-                Count(total.roots),
+                Count(total.kv.roots),
                 Count(all.known)
             ));
         }
         let hit = evidence.present().filter_map(|rank| rank.hit_rate).fold(0.0, f64::max);
-        if total.forks > 0 || hit > 0.0 {
+        if total.kv.forks > 0 || hit > 0.0 {
             return Verdict::unknown(
                 "engines do reuse prefixes; missing cache hits have another cause (see KVT001, KVT015)",
             );

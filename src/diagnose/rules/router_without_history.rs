@@ -69,7 +69,7 @@ impl Rule for RouterWithoutHistory {
             );
         }
         let full = tally.parent_full;
-        let stores = evidence.total().full_stores();
+        let stores = evidence.total().kv.full_stores();
         if refused(evidence, stores) {
             return found(evidence).into();
         }
@@ -136,10 +136,10 @@ fn refused(evidence: &Evidence, stores: u64) -> bool {
 fn counted(evidence: &Evidence) -> bool {
     let limits = &evidence.thresholds;
     let (tally, total) = (&evidence.router.tally, evidence.total());
-    let counters = &total.counters;
+    let counters = &total.kv.counters;
     let (orphaned, stores) = (tally.stores_orphaned, counters.stores as f64);
     let share = orphaned as f64 / (tally.stores_applied + orphaned).max(1) as f64;
-    let full = total.full_stores() >= limits.min_stores
+    let full = total.kv.full_stores() >= limits.min_stores
         && (counters.empty_stores as f64) < limits.empty_share_well * stores;
     let known = past_known(evidence);
     let placed = !known || (counters.refused_stores as f64) < limits.loss_share * stores;
@@ -171,7 +171,7 @@ fn nearly_all(evidence: &Evidence, stores: u64) -> bool {
 fn outlived(evidence: &Evidence, stores: u64) -> bool {
     let limits = &evidence.thresholds;
     let tally = &evidence.router.tally;
-    let publishing = || evidence.present().filter(|rank| rank.tally.counters.stores > 0);
+    let publishing = || evidence.present().filter(|rank| rank.tally.kv.counters.stores > 0);
     let later =
         |began: Timestamp| publishing().all(|rank| rank.started.is_some_and(|at| at < began));
     tally.parent_full >= limits.min_parent_warnings
@@ -190,7 +190,7 @@ fn began_later(evidence: &Evidence) -> bool {
 
 /// Returns true when kvtop knows the complete history, so any receiver would reject the same stores.
 fn past_known(evidence: &Evidence) -> bool {
-    evidence.present().all(|rank| rank.past_known || rank.tally.counters.stores == 0)
+    evidence.present().all(|rank| rank.past_known || rank.tally.kv.counters.stores == 0)
 }
 
 #[expect(clippy::too_many_lines, reason = "one piece of evidence after the other")]
@@ -198,7 +198,7 @@ fn found(evidence: &Evidence) -> Finding {
     let tally = &evidence.router.tally;
     let proven = tally.parent_before >= evidence.thresholds.min_parent_warnings;
     let warm = tally.warm.best();
-    let known = evidence.present().filter(|rank| rank.tally.counters.stores > 0);
+    let known = evidence.present().filter(|rank| rank.tally.kv.counters.stores > 0);
     let seen = known.count();
     let mut proofs = Vec::new();
     if tally.parent_full > 0 {

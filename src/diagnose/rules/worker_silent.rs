@@ -78,7 +78,10 @@ impl Rule for WorkerSilent {
         let silent: Vec<&RankEvidence> =
             judged.iter().copied().filter(|rank| is_silent(rank, evidence)).collect();
         if silent.is_empty() {
-            let quiet = judged.iter().filter(|rank| !speaks(rank) && rank.tally.routed > 0).count();
+            let quiet = judged
+                .iter()
+                .filter(|rank| !speaks(rank) && rank.tally.requests.routed > 0)
+                .count();
             return if quiet == 0 {
                 Verdict::clear(phrase!("{} of {} ranks publish KV events", loud, judged.len()))
             } else {
@@ -109,17 +112,17 @@ fn must_publish(evidence: &Evidence) -> impl Fn(&&RankEvidence) -> bool {
 }
 
 fn speaks(rank: &RankEvidence) -> bool {
-    let counters = &rank.tally.counters;
+    let counters = &rank.tally.kv.counters;
     counters.stores + counters.removed_blocks + counters.cleared > 0
 }
 
 fn is_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
     let limits = &evidence.thresholds;
-    let overlap = rank.tally.overlap();
+    let overlap = rank.tally.requests.overlap();
     let enough = if overlap.known > 0 {
         overlap.known >= limits.min_silent_routed && overlap.zero == overlap.known
     } else {
-        rank.tally.routed >= limits.min_silent_routed_unseen
+        rank.tally.requests.routed >= limits.min_silent_routed_unseen
     };
     // Counted from the moment when the worker runs and kvtop can hear it.
     let from = evidence.listens.unwrap_or_default().max(rank.born.unwrap_or_default());
@@ -130,7 +133,7 @@ fn is_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
         && rank.held == 0
         && asked
         && enough
-        && rank.tally.routed >= limits.min_silent_routed
+        && rank.tally.requests.routed >= limits.min_silent_routed
         // An engine without prefix caching has nothing to publish, which is KVT017.
         && evidence.caching_off(rank.rank.worker).is_none()
 }
@@ -221,7 +224,7 @@ fn names(of: &[&OfWorker<bool>]) -> Phrase {
 
 fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding {
     let names: Vec<String> = silent.iter().map(|rank| Evidence::name_of(rank)).collect();
-    let routed = Count(silent.iter().map(|rank| rank.tally.routed).sum());
+    let routed = Count(silent.iter().map(|rank| rank.tally.requests.routed).sum());
     let set = |rank: &RankEvidence| {
         let settings = evidence.settings.publishes.iter();
         settings.filter(|of| of.worker == Some(rank.rank.worker)).map(|of| &of.set).next()

@@ -102,9 +102,9 @@ impl Evidence {
 
     /// Returns true when store events arrive with blocks.
     pub fn is_publishing(&self, tally: &Tally) -> bool {
-        let empty = tally.counters.empty_stores as f64;
-        let stores = tally.counters.stores as f64;
-        tally.full_stores() >= FULL && empty < self.thresholds.empty_share_well * stores
+        let empty = tally.kv.counters.empty_stores as f64;
+        let stores = tally.kv.counters.stores as f64;
+        tally.kv.full_stores() >= FULL && empty < self.thresholds.empty_share_well * stores
     }
 
     /// Returns true when the worker of these claims does publish its engine's blocks: both then use one size,
@@ -113,7 +113,7 @@ impl Evidence {
         // Sizes in its log may be newer than the blocks that it holds.
         let said = publisher.ground.min(engine.ground) == Ground::Observed;
         let takes = |rank: &RankEvidence| {
-            let holds = rank.held >= FULL && rank.tally.counters.empty_stores == 0;
+            let holds = rank.held >= FULL && rank.tally.kv.counters.empty_stores == 0;
             self.is_publishing(&rank.tally) || (holds && !said)
         };
         if let Some(worker) = engine.worker {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::domain::{ClaimOf, ClaimWhat, Provenance, Subject, Timestamp};
 use crate::engine::Knowledge;
 use crate::engine::curve::counts_all;
-use crate::model::{Avoided, RankRecord, Tally};
+use crate::model::{Avoided, KvTally, RankRecord, Summed as _};
 use crate::snapshot::{MemoryRow, Sourced};
 
 /// Most ranks with a row: each costs some dozen look-ups of claims.
@@ -167,10 +167,8 @@ impl Churn {
         // A worker that came since then stored nothing before.
         let began = record.first_event.unwrap_or_default().max(record.born);
         let since = at.before(LATELY).max(known.times.since_kv()).max(began);
-        let mut tally = Tally::default();
-        record
-            .buckets
-            .since(Some(known.times.slots.slot(since)), None, |counts, _| tally.add(counts));
+        let mut tally = KvTally::default();
+        record.kv.since(Some(known.times.slots.slot(since)), None, |counts, _| tally.sum(counts));
         let seconds = at.since(since).as_secs_f64();
         let span = format!("in {seconds:.0} s, KV events");
         let rate = |blocks: u64| {

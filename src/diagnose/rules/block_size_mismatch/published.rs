@@ -168,11 +168,11 @@ impl<'a> Fault<'a> {
         };
         let said = |rank: &RankEvidence| {
             let worker = rank.rank.worker;
-            log_says(evidence, worker, rank.tally.routed) && !well(worker)
+            log_says(evidence, worker, rank.tally.requests.routed) && !well(worker)
         };
         let removals = |rank: &RankEvidence| {
             // A decode-only worker may store nothing; no router looks up its cache.
-            let (routed, overlap) = (rank.tally.routed, rank.tally.overlap());
+            let (routed, overlap) = (rank.tally.requests.routed, rank.tally.requests.overlap());
             let asked = routed >= evidence.thresholds.min_routed_removals
                 && overlap.known > 0
                 && overlap.known == overlap.zero;
@@ -196,7 +196,7 @@ impl<'a> Fault<'a> {
         let worst = evidence
             .present()
             .filter(|rank| are_empty(evidence, &rank.tally))
-            .max_by_key(|rank| rank.tally.counters.empty_stores);
+            .max_by_key(|rank| rank.tally.kv.counters.empty_stores);
         let empties = worst.is_some() || are_empty(evidence, &total);
         let overlap = evidence.router.tally.overlaps.best();
         let removals = removes_only(evidence, &total)
@@ -222,7 +222,7 @@ impl<'a> Fault<'a> {
 
     /// Describes the events that arrive in place of stores with blocks.
     fn seen(&self) -> Phrase {
-        let counters = &self.counted.counters;
+        let counters = &self.counted.kv.counters;
         if self.empties {
             let (empty, stores) = (Count(counters.empty_stores), Count(counters.stores));
             let all = counters.empty_stores == counters.stores;
@@ -246,7 +246,7 @@ impl<'a> Fault<'a> {
 /// Returns true when store events arrive and at least half of them are empty.
 fn are_empty(evidence: &Evidence, tally: &Tally) -> bool {
     let limits = &evidence.thresholds;
-    let (stores, empty) = (tally.counters.stores, tally.counters.empty_stores);
+    let (stores, empty) = (tally.kv.counters.stores, tally.kv.counters.empty_stores);
     stores >= limits.min_stores && empty as f64 >= limits.empty_share * stores as f64
 }
 
@@ -263,8 +263,8 @@ fn log_says(evidence: &Evidence, worker: WorkerId, routed: u64) -> bool {
 
 /// Returns true when only removals of unknown blocks arrive, and no store events.
 fn removes_only(evidence: &Evidence, tally: &Tally) -> bool {
-    let counters = &tally.counters;
-    tally.full_stores() == 0
+    let counters = &tally.kv.counters;
+    tally.kv.full_stores() == 0
         && counters.unknown_removals >= evidence.thresholds.min_removals
         && counters.unknown_removals == counters.removed_blocks
 }
@@ -272,7 +272,7 @@ fn removes_only(evidence: &Evidence, tally: &Tally) -> bool {
 fn published_proofs(evidence: &Evidence, fault: &Fault<'_>) -> Vec<Proof> {
     let Fault { some, counted, empties, removals } = fault;
     let plane = evidence.plane.name.map_or("events", Plane::name);
-    let counters = &counted.counters;
+    let counters = &counted.kv.counters;
     let mut proofs = Vec::new();
     if *empties {
         let value = phrase!("{} of {}", Count(counters.empty_stores), Count(counters.stores));
@@ -294,7 +294,7 @@ fn published_proofs(evidence: &Evidence, fault: &Fault<'_>) -> Vec<Proof> {
         let value = phrase!(
             "{} removed blocks, all unknown; {} store events with blocks",
             Count(counters.removed_blocks),
-            Count(counted.full_stores())
+            Count(counted.kv.full_stores())
         );
         proofs.push(Proof::new(measure::REMOVALS_WITHOUT_STORES, value, plane).at(evidence.at));
     }
