@@ -32,8 +32,8 @@ struct Episode {
     finding: Box<Finding>,
 }
 
-/// The state of one rule. Findings are boxed: a fleet has the states of all rules of hundreds of deployments, of which
-/// few are raised.
+/// The state of one rule. Findings are boxed, because a fleet keeps every rule's state for hundreds of deployments and
+/// few rules raise a finding.
 #[derive(Clone, Debug, Default)]
 struct State {
     verdict: Option<Verdict>,

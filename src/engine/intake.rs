@@ -81,8 +81,8 @@ impl Learner<'_> {
         });
     }
 
-    /// Returns the counts of the rank at `index` for something that a router told at `at`; none when that was before
-    /// the rank's present incarnation.
+    /// Returns the routers' counts of the rank at `index`, for a report of time `at`; none when `at` is before the
+    /// rank's present incarnation.
     pub(super) fn counts_of(&mut self, index: usize, at: Timestamp) -> Option<&mut RequestTally> {
         let times = &mut self.known.times;
         times.active = times.active.max(at);

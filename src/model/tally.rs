@@ -4,17 +4,17 @@ use super::buckets::Summed;
 use super::decisions::{Overlap, Overlaps};
 use crate::domain::Counters;
 
-/// Everything that is counted of one rank. The two parts are kept apart by time, since a watcher that reads no KV events
-/// needs no room for them.
+/// All counts of one rank over a span of time. Slots of time hold the two parts apart, so that a watcher without KV events
+/// uses no memory for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tally {
-    /// What its KV events tell.
+    /// Counts from its KV events.
     pub kv: KvTally,
-    /// What routers tell of it.
+    /// Counts from routers.
     pub requests: RequestTally,
 }
 
-/// What the KV events of one rank tell.
+/// Counts from the KV events of one rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KvTally {
     /// KV events.
@@ -31,7 +31,7 @@ pub struct KvTally {
     pub returned: u64,
 }
 
-/// What routers tell of one rank.
+/// Counts from routers about one rank: requests, overlaps and rejected blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RequestTally {
     /// Requests routed to it.

@@ -90,9 +90,9 @@ pub struct RankRecord {
     pub overlaps: Overlaps,
     /// Until then nobody needs to follow its chains: a router was seen to find prefixes on it.
     pub idle_until: Timestamp,
-    /// What KV events of its present incarnation tell, by time.
+    /// Counts from the KV events of its present incarnation, by time.
     pub kv: Buckets<KvTally>,
-    /// What routers tell of its present incarnation, by time.
+    /// Counts from routers about its present incarnation, by time.
     pub requests: Buckets<RequestTally>,
     /// Start of its present incarnation, as far as that is known: what happened before is history, and
     /// accuses nobody.
@@ -196,12 +196,14 @@ impl RankRecord {
         self.begun = Some(self.begun.map_or(at, |begun| begun.min(at)));
     }
 
-    /// Returns what KV events tell of it in `slot`, for one of `at`; none when that was before its present incarnation.
+    /// Returns the KV event counts of `slot`, for an event of time `at`; none when `at` is before the present
+    /// incarnation.
     pub fn kv_counts(&mut self, slot: Slot, at: Timestamp) -> Option<&mut KvTally> {
         (at >= self.born).then(|| self.kv.slot(slot))
     }
 
-    /// The same for what a router told at `at`.
+    /// Returns the routers' counts of `slot`, for a report of time `at`; none when `at` is before the present
+    /// incarnation.
     pub fn request_counts(&mut self, slot: Slot, at: Timestamp) -> Option<&mut RequestTally> {
         (at >= self.born).then(|| self.requests.slot(slot))
     }
