@@ -14,7 +14,16 @@ async fn doctor(arguments: Vec<String>) -> (i32, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kvtop"));
     command.arg("doctor").args(arguments).stdin(Stdio::null());
     command.env("TERM", "xterm-256color").env("LC_ALL", "C.UTF-8");
-    for name in ["NATS_URL", "NATS_SERVER", "KVTOP_NATS_URL", "KUBECONFIG", "TMUX", "NO_COLOR"] {
+    let others = [
+        "NATS_URL",
+        "NATS_SERVER",
+        "KVTOP_NATS_URL",
+        "KUBECONFIG",
+        "TMUX",
+        "NO_COLOR",
+        "COLORTERM",
+    ];
+    for name in others {
         command.env_remove(name);
     }
     let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
