@@ -1,7 +1,10 @@
-//! Scanners of text from outside take time in proportion to its length, and go no deeper for being nested.
+//! What takes time in proportion to its input: scanners of text from outside, which go no deeper for being nested, and
+//! deployments, by their workers.
 //!
 //! No limit in seconds, which a busy machine would break: eight times the text may take at most 45 times the
 //! processor time. What is quadratic takes sixty-four times as much.
+
+mod deployments;
 
 use std::path::Path;
 use std::time::Duration;

@@ -6,6 +6,7 @@ mod models;
 mod settings;
 mod silence;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -492,6 +493,17 @@ impl Evidence {
     pub fn other_mode(&self) -> Option<&Setting<Arc<str>>> {
         let mode = self.settings.router_mode.as_ref();
         mode.filter(|mode| mode.value.as_ref() != "kv" && !self.chooses_by_blocks())
+    }
+
+    /// Returns the names of all workers, for whoever needs those of many.
+    pub fn worker_names(&self) -> BTreeMap<WorkerId, &Arc<str>> {
+        // The first rank of a worker names it: later ones are overwritten.
+        self.ranks.iter().rev().map(|rank| (rank.rank.worker, &rank.name)).collect()
+    }
+
+    /// Returns the pods of all workers, as far as they are known.
+    pub fn worker_pods(&self) -> BTreeMap<WorkerId, Option<&Arc<str>>> {
+        self.ranks.iter().rev().map(|rank| (rank.rank.worker, rank.pod.as_ref())).collect()
     }
 
     /// Returns the name of a worker.

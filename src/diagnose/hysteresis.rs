@@ -4,7 +4,7 @@
 //! while earlier successes are still counted. Only evidence resolves it: a rule that is clear over
 //! the last half minute, never silence; or the end of every worker concerned.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use super::evidence::{Evidence, Window};
@@ -238,8 +238,8 @@ fn accused(rule: &dyn Rule, finding: &Finding, evidence: &Evidence) -> Vec<(Work
     if !rule.is_of_workers() {
         return Vec::new();
     }
-    let named =
-        |worker: WorkerId| finding.subjects.is_empty() || finding.subjects.contains(&worker);
+    let subjects: BTreeSet<WorkerId> = finding.subjects.iter().copied().collect();
+    let named = |worker: WorkerId| subjects.is_empty() || subjects.contains(&worker);
     let ranks = evidence.present().filter(|rank| named(rank.rank.worker));
     let mut accused: Vec<(WorkerId, Timestamp)> = ranks
         .map(|rank| (rank.rank.worker, rank.born.unwrap_or_default().max(evidence.attached)))

@@ -5,7 +5,7 @@ mod standing;
 mod workers;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::evidence::{Evidence, Ground, SizeClaim};
@@ -14,40 +14,44 @@ use crate::diagnose::Kind;
 use crate::diagnose::Origin;
 use crate::diagnose::measure;
 use crate::diagnose::phrase::{Count, Phrase, phrase};
-use crate::domain::{ClaimOf, WorkerId};
+use crate::domain::ClaimOf;
 pub(super) use sides::Side;
+use standing::{About, Publishing, Standing};
 pub(super) use workers::SizesByWorker;
 
 impl Evidence {
     /// Returns the claims about `of` that hold, of workers that are present, of pods and of the deployment.
     pub fn sizes_of(&self, of: ClaimOf) -> impl Iterator<Item = &SizeClaim> {
-        self.all_sizes_of(of).filter(|claim| self.holds(claim))
+        let standing = Standing::of(self);
+        let of_kind = self.sizes.iter().filter(move |claim| claim.of == of);
+        of_kind.filter(move |claim| standing.is_present(claim) && standing.holds(claim))
     }
 
     /// Returns all such claims, including those refuted by better evidence.
     pub fn all_sizes_of(&self, of: ClaimOf) -> impl Iterator<Item = &SizeClaim> {
+        let gone = self.gone();
         self.sizes.iter().filter(move |claim| {
-            let left = |worker: WorkerId| {
-                self.ranks.iter().any(|rank| rank.rank.worker == worker && rank.gone)
-            };
-            claim.of == of && !claim.worker.is_some_and(left)
+            claim.of == of && !claim.worker.is_some_and(|worker| gone.contains(&worker))
         })
     }
 
     /// Returns of each worker, pod or component the best claim about `of`, for each model that it names.
     pub fn best_by_subject(&self, of: ClaimOf) -> Vec<&SizeClaim> {
         let mut best: Vec<&SizeClaim> = Vec::new();
-        let same = |known: &SizeClaim, claim: &SizeClaim| {
-            known.about() == claim.about()
-                && (known.model == claim.model || known.model.is_none() || claim.model.is_none())
-        };
+        let mut of_subject: HashMap<About<'_>, Vec<usize>> = HashMap::new();
         for claim in self.sizes_of(of) {
-            match best.iter_mut().find(|known| same(known, claim)) {
-                Some(known) if (known.ground, known.last) < (claim.ground, claim.last) => {
-                    *known = claim;
+            let places = of_subject.entry(claim.about()).or_default();
+            let same = |known: &SizeClaim| {
+                known.model == claim.model || known.model.is_none() || claim.model.is_none()
+            };
+            if let Some(place) = places.iter().copied().find(|place| same(best[*place])) {
+                let known = best[place];
+                if (known.ground, known.last) < (claim.ground, claim.last) {
+                    best[place] = claim;
                 }
-                Some(_) => {}
-                None => best.push(claim),
+            } else {
+                places.push(best.len());
+                best.push(claim);
             }
         }
         best
@@ -55,9 +59,10 @@ impl Evidence {
 
     /// Returns the one size that all claims about `of` agree on, the best claim first.
     pub fn agreed(&self, of: ClaimOf) -> Option<&SizeClaim> {
-        let best = self.sizes_of(of).max_by_key(|claim| (claim.ground, claim.last))?;
+        let claims: Vec<&SizeClaim> = self.sizes_of(of).collect();
+        let best = *claims.iter().max_by_key(|claim| (claim.ground, claim.last))?;
         let same = |claim: &SizeClaim| claim.tokens == best.tokens || claim.ground < best.ground;
-        self.sizes_of(of).all(same).then_some(best)
+        claims.into_iter().all(same).then_some(best)
     }
 
     /// Returns the size that workers hash and publish with. Observed sizes come before settings; of each kind
@@ -98,20 +103,19 @@ impl Evidence {
 
     /// Returns pairs of claims about one worker whose engine and publisher differ.
     pub fn split_workers(&self) -> Vec<(&SizeClaim, &SizeClaim)> {
+        let engines = best_of_subject(self.sizes_of(ClaimOf::Engine));
+        let placed = self.knows_all_pods();
+        let mut publishing = None;
         let mut pairs = Vec::new();
         for publisher in self.sizes_of(ClaimOf::Publisher) {
-            let engine = self
-                .sizes_of(ClaimOf::Engine)
-                .filter(|engine| engine.about() == publisher.about())
-                .max_by_key(|engine| (engine.ground, engine.last));
-            if let Some(engine) = engine
-                && engine.tokens != publisher.tokens
+            let Some(engine) = engines.get(&publisher.about()) else { continue };
+            if engine.tokens != publisher.tokens
                 && engine.ground.max(publisher.ground) > Ground::Default
-                && self.may_serve(engine)
-                && !self.agree_in_effect(publisher, engine)
+                && (engine.worker.is_some() || engine.pod.is_none() || !placed)
+                && !publishing.get_or_insert_with(|| Publishing::of(self)).agree(publisher, engine)
                 && !self.is_context_parallel(publisher, engine)
             {
-                pairs.push((publisher, engine));
+                pairs.push((publisher, *engine));
             }
         }
         pairs
@@ -120,15 +124,13 @@ impl Evidence {
     /// Returns the publisher's size and the largest block of each worker whose engine sends larger blocks than
     /// its publisher accepts.
     pub fn outgrown(&self) -> Vec<(&SizeClaim, &SizeClaim)> {
-        let gone = |worker: WorkerId| {
-            self.ranks.iter().any(|rank| rank.rank.worker == worker && rank.gone)
-        };
-        let there = self.largest.iter().filter(|block| !block.worker.is_some_and(gone));
+        let gone = self.gone();
+        let publishers = best_of_subject(self.sizes_of(ClaimOf::Publisher));
+        let there = self.largest.iter();
+        let there = there.filter(|block| !block.worker.is_some_and(|it| gone.contains(&it)));
         let pairs = there.filter_map(|block| {
-            let same = |claim: &&SizeClaim| claim.about() == block.about();
-            let publishers = self.sizes_of(ClaimOf::Publisher).filter(same);
-            let publisher = publishers.max_by_key(|claim| (claim.ground, claim.last));
-            Some((publisher.filter(|it| it.tokens < block.tokens)?, block))
+            let publisher = *publishers.get(&block.about())?;
+            (publisher.tokens < block.tokens).then_some((publisher, block))
         });
         pairs.collect()
     }
@@ -146,9 +148,23 @@ impl Evidence {
     }
 }
 
+/// Returns the best claim of each subject; of equals, the last.
+fn best_of_subject<'a>(
+    claims: impl Iterator<Item = &'a SizeClaim>,
+) -> HashMap<About<'a>, &'a SizeClaim> {
+    let mut best: HashMap<About<'_>, &SizeClaim> = HashMap::new();
+    for claim in claims {
+        let known = best.entry(claim.about()).or_insert(claim);
+        if (known.ground, known.last) <= (claim.ground, claim.last) {
+            *known = claim;
+        }
+    }
+    best
+}
+
 impl SizeClaim {
     /// Returns the worker, pod or component of the claim.
-    pub(super) fn about(&self) -> (Option<WorkerId>, Option<&str>, Option<&str>) {
+    pub(super) fn about(&self) -> About<'_> {
         (self.worker, self.pod.as_deref(), self.component.as_deref())
     }
 

@@ -125,6 +125,10 @@ pub enum ClaimOf {
 }
 
 impl ClaimOf {
+    /// All parts, in order.
+    pub const ALL: [Self; 5] =
+        [Self::Engine, Self::Publisher, Self::Card, Self::Router, Self::Declared];
+
     /// Returns the name in reports.
     pub const fn name(self) -> &'static str {
         match self {

@@ -98,6 +98,14 @@ impl Claims {
         self.kept.values()
     }
 
+    /// Returns the claims about `what`, ordered by the part and by what they are about.
+    pub fn of_kind(&self, what: ClaimWhat) -> impl Iterator<Item = &StoredClaim> {
+        let first: Key =
+            (what, ClaimOf::Engine, Subject::Worker(WorkerId(0)), Arc::default(), None);
+        let same = self.kept.range(first..).take_while(move |(key, _)| key.0 == what);
+        same.map(|(_, stored)| stored)
+    }
+
     /// Returns the best count claimed about any of `subjects`: the one whose basis is nearest to what
     /// the process does, and of those the newest.
     pub fn count(
@@ -151,7 +159,8 @@ impl Claims {
         best_count(same().filter(is_meant))
     }
 
-    fn about(
+    /// Returns the claims of the part `of` about `subject`.
+    pub fn about(
         &self,
         what: ClaimWhat,
         of: ClaimOf,
@@ -167,9 +176,7 @@ impl Claims {
 
     /// Returns the best text claimed about anybody.
     pub fn text(&self, what: ClaimWhat) -> Option<(&Arc<str>, &StoredClaim)> {
-        self.kept
-            .values()
-            .filter(|stored| stored.claim.what == what)
+        self.of_kind(what)
             .filter_map(|stored| match &stored.claim.value {
                 ClaimValue::Text(value) => Some((value, stored)),
                 ClaimValue::Count(_) | ClaimValue::Flag(_) | ClaimValue::Millionths(_) => None,

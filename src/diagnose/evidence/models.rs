@@ -1,5 +1,7 @@
 //! Restricts the evidence to one of several models, because other models are no evidence for it.
 
+use std::collections::BTreeSet;
+
 use super::Evidence;
 use crate::domain::{ClaimOf, WorkerId};
 use crate::model::Overlaps;
@@ -15,10 +17,9 @@ impl Evidence {
     /// Keeps what is of `model`. What nobody says whose it is goes: costs, metrics, routers without a model.
     /// Warnings stay, since they only ever speak against a finding here.
     fn of_model(&self, model: &str) -> Self {
-        let serves = |worker: WorkerId| {
-            let mut models = self.models.iter().filter(|(known, _)| *known == worker);
-            models.any(|(_, served)| &**served == model)
-        };
+        let theirs = self.models.iter().filter(|(_, served)| &**served == model);
+        let theirs: BTreeSet<WorkerId> = theirs.map(|(worker, _)| *worker).collect();
+        let serves = |worker: WorkerId| theirs.contains(&worker);
         let mut part = self.clone();
         part.ranks.retain(|rank| serves(rank.rank.worker));
         for claims in [&mut part.sizes, &mut part.largest] {

@@ -33,10 +33,8 @@ impl SizesInUse {
 impl Evidence {
     /// Returns the block sizes that engines use, by pod.
     pub(in crate::diagnose) fn sizes_in_use(&self) -> SizesInUse {
-        let pod_of = |worker| {
-            let mut ranks = self.ranks.iter();
-            ranks.find(|rank| rank.rank.worker == worker)?.pod.clone()
-        };
+        let pods = self.worker_pods();
+        let pod_of = |worker| pods.get(&worker).copied().flatten().cloned();
         SizesInUse::from_claims(self.sizes_of(ClaimOf::Engine), pod_of)
     }
 }

@@ -34,28 +34,25 @@ impl Rule for KvPressure {
     #[expect(clippy::too_many_lines, reason = "one piece of evidence after the other")]
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let limits = &evidence.thresholds;
-        let known: Vec<_> = evidence
-            .present()
-            .filter_map(|rank| Some((Evidence::name_of(rank), rank.utilization?)))
-            .collect();
+        let known: Vec<_> =
+            evidence.present().filter_map(|rank| Some((rank, rank.utilization?))).collect();
         let Some((_, most)) = known.iter().max_by(|a, b| a.1.total_cmp(&b.1)) else {
             return Verdict::unknown("no data on KV use (needs worker metrics or load reports)");
         };
-        let cached = |name: &str| cached(evidence, name);
         let full: Vec<_> = known
             .iter()
-            .filter(|(name, share)| {
-                *share >= limits.pressure && cached(name).is_some_and(|cached| cached < 0.5)
+            .filter(|(rank, share)| {
+                *share >= limits.pressure && cached(rank).is_some_and(|cached| cached < 0.5)
             })
             .collect();
         if full.is_empty() {
-            let mut unclear = known.iter().filter(|(name, _)| cached(name).is_none());
-            if let Some((name, share)) = unclear.find(|it| it.1 >= limits.pressure) {
+            let mut unclear = known.iter().filter(|(rank, _)| cached(rank).is_none());
+            if let Some((rank, share)) = unclear.find(|it| it.1 >= limits.pressure) {
                 let used = (share * 100.0).round();
                 return Verdict::unknown(phrase!(
                     "needs the capacity and cached blocks of {}: its {} % in use may be requests or \
                      cached prefixes",
-                    name,
+                    Evidence::name_of(rank),
                     used
                 ));
             }
@@ -70,14 +67,14 @@ impl Rule for KvPressure {
                 why
             ));
         }
-        let proofs = full.iter().map(|(name, share)| {
+        let proofs = full.iter().map(|(rank, share)| {
             Proof::new(
-                measure::KV_UTILIZATION.of(name),
+                measure::KV_UTILIZATION.of(Evidence::name_of(rank)),
                 phrase!("{} %", Decimal(share * 100.0, 1)),
                 Origin::Metrics,
             )
             .at(evidence.at)
-            .of_worker(named(evidence, name).map(|rank| rank.rank.worker))
+            .of_worker(rank.rank.worker)
         });
         Finding::new(
             Severity::Warning,
@@ -85,7 +82,7 @@ impl Rule for KvPressure {
             phrase!("{} of {} ranks have nearly all KV blocks in use.", full.len(), known.len()),
             proofs.chain(larger_cache::proof(evidence)).collect(),
         )
-        .about(full.iter().filter_map(|(name, _)| named(evidence, name)))
+        .about(full.iter().map(|(rank, _)| *rank))
         .means(
             "Almost no capacity is left to keep prefixes cached; requests may wait.",
             "A utilization gauge that also counts cached blocks.",
@@ -105,14 +102,9 @@ impl Rule for KvPressure {
 /// Returns the cached share of a rank's capacity; none if kvtop does not count all cached blocks. A cache full
 /// of prefixes is no pressure, and gauges may count cached blocks too. Blocks from before kvtop connected, and
 /// those of empty store events, are not counted.
-fn cached(evidence: &Evidence, name: &str) -> Option<f64> {
-    let rank = named(evidence, name)?;
+fn cached(rank: &RankEvidence) -> Option<f64> {
     let counters = &rank.tally.kv.counters;
     let counted = rank.held > 0 && counters.empty_stores * 2 <= counters.stores;
     let room = rank.capacity.filter(|room| *room > 0 && counted && rank.past_known)?;
     Some(rank.held as f64 / room as f64)
-}
-
-fn named<'a>(evidence: &'a Evidence, name: &str) -> Option<&'a RankEvidence> {
-    evidence.present().find(|rank| Evidence::name_of(rank) == name)
 }

@@ -1,16 +1,61 @@
 //! Decides which claims about block sizes hold: behaviour beats configuration.
 
+use std::collections::{BTreeSet, HashMap};
+
 use crate::diagnose::Proof;
 use crate::diagnose::evidence::{Evidence, Ground, RankEvidence, SizeClaim};
 use crate::diagnose::measure;
 use crate::diagnose::phrase::phrase;
-use crate::domain::{Backend, BlockSize, ClaimOf};
+use crate::domain::{Backend, BlockSize, ClaimOf, WorkerId};
 use crate::model::Tally;
 
 /// The number of full stores, or of held blocks, that prove that a publisher accepts its engine's blocks.
 const FULL: u64 = 5;
 
-impl Evidence {
+/// The subject of a claim: its worker, pod or component.
+pub(super) type About<'a> = (Option<WorkerId>, Option<&'a str>, Option<&'a str>);
+
+/// Plausible sizes of one kind that were observed of one subject.
+#[derive(Clone, Copy)]
+struct Observed {
+    tokens: u32,
+    /// True where there are several.
+    differ: bool,
+}
+
+/// Decides which claims hold. It is made once for a list of claims: every worker makes several, and each needs those
+/// of its subject.
+pub(super) struct Standing<'a> {
+    gone: BTreeSet<WorkerId>,
+    observed: HashMap<(ClaimOf, About<'a>), Observed>,
+    /// The engines of present workers.
+    backends: HashMap<WorkerId, Option<Backend>>,
+    /// The engine of all others.
+    backend: Option<Backend>,
+}
+
+impl<'a> Standing<'a> {
+    pub(super) fn of(evidence: &'a Evidence) -> Self {
+        let mut observed = HashMap::new();
+        let seen = |claim: &&SizeClaim| claim.ground == Ground::Observed && claim.is_plausible();
+        for claim in evidence.sizes.iter().filter(seen) {
+            observed
+                .entry((claim.of, claim.about()))
+                .and_modify(|it: &mut Observed| it.differ |= it.tokens != claim.tokens)
+                .or_insert(Observed { tokens: claim.tokens, differ: false });
+        }
+        let mut backends = HashMap::new();
+        for rank in evidence.present() {
+            backends.entry(rank.rank.worker).or_insert(rank.backend);
+        }
+        Self { gone: evidence.gone(), observed, backends, backend: evidence.backend() }
+    }
+
+    /// Returns false for claims about workers that are gone.
+    pub(super) fn is_present(&self, claim: &SizeClaim) -> bool {
+        !claim.worker.is_some_and(|worker| self.gone.contains(&worker))
+    }
+
     /// Returns false for claims that better evidence refutes: settings that the process itself contradicts, and
     /// implausible numbers.
     pub(super) fn holds(&self, claim: &SizeClaim) -> bool {
@@ -18,13 +63,8 @@ impl Evidence {
             return claim.is_plausible();
         }
         let contradicts = |of: ClaimOf| {
-            self.sizes.iter().any(|other| {
-                other.of == of
-                    && other.ground == Ground::Observed
-                    && other.is_plausible()
-                    && other.about() == claim.about()
-                    && other.tokens != claim.tokens
-            })
+            let observed = self.observed.get(&(of, claim.about()));
+            observed.is_some_and(|it| it.differ || it.tokens != claim.tokens)
         };
         match claim.of {
             ClaimOf::Publisher | ClaimOf::Card => {
@@ -40,11 +80,64 @@ impl Evidence {
         }
     }
 
+    /// Returns the engine that a claim is about.
+    fn backend_of(&self, claim: &SizeClaim) -> Option<Backend> {
+        let own = claim.worker.and_then(|worker| self.backends.get(&worker).copied().flatten());
+        own.or(self.backend)
+    }
+}
+
+/// The workers that publish their engines' blocks.
+pub(super) struct Publishing {
+    /// Those whose store events arrive with blocks.
+    stores: BTreeSet<WorkerId>,
+    /// Those of which blocks are held, and no store was empty.
+    holds: BTreeSet<WorkerId>,
+    /// True when there are workers, and blocks of all of them arrive.
+    all: bool,
+}
+
+impl Publishing {
+    pub(super) fn of(evidence: &Evidence) -> Self {
+        let stores = |rank: &&RankEvidence| evidence.is_publishing(&rank.tally);
+        let holds =
+            |rank: &&RankEvidence| rank.held >= FULL && rank.tally.kv.counters.empty_stores == 0;
+        let worker = |rank: &RankEvidence| rank.rank.worker;
+        let mut there = evidence.present().peekable();
+        Self {
+            stores: evidence.present().filter(stores).map(worker).collect(),
+            holds: evidence.present().filter(holds).map(worker).collect(),
+            all: there.peek().is_some() && there.all(|rank| stores(&rank)),
+        }
+    }
+
+    /// Returns true when the worker of these claims does publish its engine's blocks: both then use one size,
+    /// whatever the settings say.
+    pub(super) fn agree(&self, publisher: &SizeClaim, engine: &SizeClaim) -> bool {
+        // Sizes in its log may be newer than the blocks that it holds.
+        let said = publisher.ground.min(engine.ground) == Ground::Observed;
+        match engine.worker {
+            Some(worker) => {
+                self.stores.contains(&worker) || (!said && self.holds.contains(&worker))
+            }
+            // A pod or component whose worker is not known: all workers speak for it, by more than a block or two.
+            None => self.all,
+        }
+    }
+}
+
+impl Evidence {
+    /// Returns the workers that left discovery.
+    pub(super) fn gone(&self) -> BTreeSet<WorkerId> {
+        self.ranks.iter().filter(|rank| rank.gone).map(|rank| rank.rank.worker).collect()
+    }
+
     /// Returns worker settings that better evidence refutes, as evidence against the finding.
     pub fn refuted(&self) -> impl Iterator<Item = Proof> {
         let of = [ClaimOf::Publisher, ClaimOf::Engine];
         let all = of.into_iter().flat_map(|of| self.all_sizes_of(of));
-        let set = all.filter(|claim| claim.ground > Ground::Default && !self.holds(claim));
+        let standing = Standing::of(self);
+        let set = all.filter(move |claim| claim.ground > Ground::Default && !standing.holds(claim));
         set.map(|claim| {
             let subject = phrase!("{}, refuted", claim.who(self));
             claim.proof(measure::block_size(claim.of).of(&subject)).against()
@@ -72,8 +165,12 @@ impl Evidence {
     /// Returns in words why engines whose blocks are larger than their publishers' are right, where decode context
     /// parallelism explains it.
     pub fn context_parallel_note(&self) -> Option<String> {
+        if self.settings.context_parallel.is_empty() {
+            return None;
+        }
+        let engines: Vec<&SizeClaim> = self.sizes_of(ClaimOf::Engine).collect();
         let mut all = self.sizes_of(ClaimOf::Publisher).filter_map(|publisher| {
-            let mut engines = self.sizes_of(ClaimOf::Engine);
+            let mut engines = engines.iter();
             let engine = engines.find(|engine| self.is_context_parallel(publisher, engine))?;
             let (small, large) = (publisher.tokens, engine.tokens);
             let processes = large / small.max(1);
@@ -85,19 +182,11 @@ impl Evidence {
         all.next()
     }
 
-    /// Returns the engine that a claim is about.
-    fn backend_of(&self, claim: &SizeClaim) -> Option<Backend> {
-        let mut ranks = self.present();
-        let own = ranks.find(|rank| claim.worker == Some(rank.rank.worker));
-        own.and_then(|rank| rank.backend).or_else(|| self.backend())
-    }
-
-    /// Returns false for claims about a pod without a worker, while the pods of all workers are known: it has
-    /// not registered yet, or ended before it could, so that nothing is routed to it.
-    pub fn may_serve(&self, claim: &SizeClaim) -> bool {
+    /// Returns true when the pods of all workers are known. A pod without a worker has not registered then, or ended
+    /// before it could, so that nothing is routed to it.
+    pub(super) fn knows_all_pods(&self) -> bool {
         let mut there = self.present().peekable();
-        let linked = there.peek().is_some() && there.all(|rank| rank.pod.is_some());
-        claim.worker.is_some() || claim.pod.is_none() || !linked
+        there.peek().is_some() && there.all(|rank| rank.pod.is_some())
     }
 
     /// Returns true when store events arrive with blocks.
@@ -105,23 +194,6 @@ impl Evidence {
         let empty = tally.kv.counters.empty_stores as f64;
         let stores = tally.kv.counters.stores as f64;
         tally.kv.full_stores() >= FULL && empty < self.thresholds.empty_share_well * stores
-    }
-
-    /// Returns true when the worker of these claims does publish its engine's blocks: both then use one size,
-    /// whatever the settings say.
-    pub fn agree_in_effect(&self, publisher: &SizeClaim, engine: &SizeClaim) -> bool {
-        // Sizes in its log may be newer than the blocks that it holds.
-        let said = publisher.ground.min(engine.ground) == Ground::Observed;
-        let takes = |rank: &RankEvidence| {
-            let holds = rank.held >= FULL && rank.tally.kv.counters.empty_stores == 0;
-            self.is_publishing(&rank.tally) || (holds && !said)
-        };
-        if let Some(worker) = engine.worker {
-            return self.present().any(|rank| rank.rank.worker == worker && takes(rank));
-        }
-        // A pod or component whose worker is not known: all workers speak for it, by more than a block or two.
-        let mut there = self.present().peekable();
-        there.peek().is_some() && there.all(|rank| self.is_publishing(&rank.tally))
     }
 }
 

@@ -1,12 +1,13 @@
 //! Block sizes of workers, compared with those of others that serve the same.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::standing::About;
 use crate::diagnose::evidence::{Evidence, Ground, SizeClaim};
 use crate::diagnose::phrase::{Phrase, phrase};
-use crate::domain::{ClaimOf, Releases, Timestamp};
+use crate::domain::{ClaimOf, Releases, Timestamp, WorkerId};
 use crate::dynamo::release;
 
 impl Evidence {
@@ -74,9 +75,10 @@ impl Evidence {
         model: Option<&str>,
         among: impl Fn(&SizeClaim) -> bool,
     ) -> SizesByWorker<'_> {
+        let theirs = self.models.iter().filter(|(_, served)| Some(served.as_ref()) == model);
+        let theirs: BTreeSet<WorkerId> = theirs.map(|(worker, _)| *worker).collect();
         let serves = |claim: &SizeClaim| {
-            let mut models = self.models.iter().filter(|(worker, _)| claim.worker == Some(*worker));
-            model.is_none_or(|model| models.any(|(_, served)| served.as_ref() == model))
+            model.is_none() || claim.worker.is_some_and(|worker| theirs.contains(&worker))
         };
         // The card comes first: routers use it. The publisher's setting comes second.
         for of in [ClaimOf::Card, ClaimOf::Publisher] {
@@ -102,22 +104,22 @@ impl Evidence {
             judged = set;
         } else {
             // Another worker with the same start setting has a card, and that card is compared.
-            let alike = |claim: &SizeClaim| {
-                self.all_sizes_of(of).any(|other| {
-                    other.ground < Ground::Observed
-                        && other.tokens == claim.tokens
-                        && judged.iter().any(|known| known.about() == other.about())
-                })
-            };
-            let (same, other): (Vec<_>, Vec<_>) = set
-                .into_iter()
-                .partition(|claim| judged.iter().any(|it| it.tokens == claim.tokens));
-            untold = other.into_iter().find(|claim| !alike(claim));
+            let subjects: HashSet<About<'_>> = judged.iter().map(|claim| claim.about()).collect();
+            let alike = self.all_sizes_of(of).filter(|other| {
+                other.ground < Ground::Observed && subjects.contains(&other.about())
+            });
+            let alike: BTreeSet<u32> = alike.map(|claim| claim.tokens).collect();
+            let tokens: BTreeSet<u32> = judged.iter().map(|claim| claim.tokens).collect();
+            let (same, other): (Vec<_>, Vec<_>) =
+                set.into_iter().partition(|claim| tokens.contains(&claim.tokens));
+            untold = other.into_iter().find(|claim| !alike.contains(&claim.tokens));
             judged.extend(same);
         }
         let mut sizes: Vec<(u32, BTreeSet<Arc<str>>)> = Vec::new();
+        let names = self.worker_names();
         for claim in &judged {
-            let name = claim.who(self);
+            let known = claim.worker.and_then(|worker| names.get(&worker));
+            let name = known.map_or_else(|| claim.who(self), |name| Arc::clone(name));
             match sizes.iter_mut().find(|(tokens, _)| *tokens == claim.tokens) {
                 Some((_, names)) => drop(names.insert(name)),
                 None => sizes.push((claim.tokens, BTreeSet::from([name]))),

@@ -55,14 +55,17 @@ impl Setup<'_> {
     fn with_cause(&self, subject: &Subject, mut of: OfWorker<bool>) -> OfWorker<bool> {
         let pod =
             of.worker.and_then(|id| self.fleet.workers.worker(id)?.pod.clone()).map(Subject::Pod);
-        let about = |claim: &Subject| claim == subject || Some(claim) == pod.as_ref();
-        let cause = self.fleet.claims.all().find(|stored| {
-            let claim = &stored.claim;
-            claim.what == ClaimWhat::PrefixReuse
-                && claim.value == ClaimValue::Flag(of.set.value)
-                && matches!(claim.basis, Basis::Setting | Basis::File)
-                && about(&claim.subject)
+        let subjects = [Some(subject), pod.as_ref()];
+        let claims = ClaimOf::ALL.into_iter().flat_map(|of| {
+            let about = move |it| self.fleet.claims.about(ClaimWhat::PrefixReuse, of, it);
+            subjects.into_iter().flatten().flat_map(about)
         });
+        let mut causes = claims.filter(|stored| {
+            let claim = &stored.claim;
+            claim.value == ClaimValue::Flag(of.set.value)
+                && matches!(claim.basis, Basis::Setting | Basis::File)
+        });
+        let cause = causes.next();
         if let (Ground::Observed, Some(cause)) = (of.set.ground, cause) {
             of.set.source = Arc::clone(&cause.claim.source);
             of.set.raw = Arc::clone(&cause.claim.raw);

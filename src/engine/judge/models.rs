@@ -10,7 +10,7 @@ use crate::model::SizeByStores;
 impl Setup<'_> {
     /// Returns the models that workers serve.
     pub(super) fn models(&self) -> Vec<(WorkerId, Arc<str>)> {
-        let named = self.fleet.claims.all().filter(|stored| stored.claim.what == ClaimWhat::Model);
+        let named = self.fleet.claims.of_kind(ClaimWhat::Model);
         let named = named.filter_map(|stored| match (&stored.claim.subject, &stored.claim.value) {
             (Subject::Worker(worker), ClaimValue::Text(model)) => {
                 Some((*worker, Arc::clone(model)))
@@ -26,14 +26,14 @@ impl Setup<'_> {
         if !self.fleet.serves_several() {
             return Vec::new();
         }
+        let mut of_worker: BTreeMap<WorkerId, Vec<u32>> = BTreeMap::new();
+        for (index, record) in self.fleet.workers.ranks().iter().enumerate() {
+            let index = u32::try_from(index).unwrap_or(u32::MAX);
+            of_worker.entry(record.rank.worker).or_default().push(index);
+        }
         let mut ranks: BTreeMap<Arc<str>, Vec<u32>> = BTreeMap::new();
         for (worker, model) in self.models() {
-            for (index, record) in self.fleet.workers.ranks().iter().enumerate() {
-                if record.rank.worker == worker {
-                    let index = u32::try_from(index).unwrap_or(u32::MAX);
-                    ranks.entry(Arc::clone(&model)).or_default().push(index);
-                }
-            }
+            ranks.entry(model).or_default().extend(of_worker.get(&worker).into_iter().flatten());
         }
         let proven = |(model, ranks): (Arc<str>, Vec<u32>)| {
             Some((model, self.routing.prefixes.reuse.publisher_size_among(&ranks)?))

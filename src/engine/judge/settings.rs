@@ -22,14 +22,10 @@ impl Setup<'_> {
             // Its metrics repeat the card, with which it does not hash.
             let adopts = claim.of == ClaimOf::Router && claim.basis == Basis::Observed;
             let router = router && !(adopts && self.fleet.hashes_itself(&claim.subject));
-            claim.what == what && router && self.speaks(&claim.subject)
+            router && self.speaks(&claim.subject)
         };
-        self.fleet
-            .claims
-            .all()
-            .filter(counts)
-            .filter_map(|stored| self.size_claim(stored))
-            .collect()
+        let claims = self.fleet.claims.of_kind(what).filter(counts);
+        claims.filter_map(|stored| self.size_claim(stored)).collect()
     }
 
     fn size_claim(&self, stored: &StoredClaim) -> Option<SizeClaim> {
@@ -296,12 +292,8 @@ impl Setup<'_> {
 impl Fleet {
     /// Returns true for frontends that hash requests with a size of their own, whatever the model card says.
     pub(super) fn hashes_itself(&self, subject: &Subject) -> bool {
-        self.claims.all().any(|stored| {
-            let claim = &stored.claim;
-            (claim.what, claim.of) == (ClaimWhat::BlockSize, ClaimOf::Router)
-                && claim.basis < Basis::Observed
-                && claim.subject == *subject
-        })
+        let mut own = self.claims.about(ClaimWhat::BlockSize, ClaimOf::Router, subject);
+        own.any(|stored| stored.claim.basis < Basis::Observed)
     }
 }
 

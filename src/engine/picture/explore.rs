@@ -228,7 +228,7 @@ fn weight(known: &Knowledge) -> Option<f64> {
     if let Some((value, ..)) = spelled.max_by_key(|(_, _, at)| *at) {
         return Some(value);
     }
-    let claims = known.fleet.claims.all().filter(|it| it.claim.what == ClaimWhat::OverlapWeight);
+    let claims = known.fleet.claims.of_kind(ClaimWhat::OverlapWeight);
     let best = claims.max_by_key(|stored| (stored.claim.basis, stored.last))?;
     match best.claim.value {
         ClaimValue::Millionths(value) => Some(value as f64 / 1e6),

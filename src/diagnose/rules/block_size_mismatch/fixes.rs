@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::diagnose::evidence::{Evidence, Ground, RankEvidence, RouterKind, SizeClaim};
 use crate::diagnose::fix::{Change, Edit, Fix, Part, Restart};
 use crate::diagnose::phrase::{Phrase, phrase};
-use crate::domain::{Backend, ClaimOf, SetBy};
+use crate::domain::{Backend, ClaimOf, SetBy, WorkerId};
 use crate::dynamo::{flag, release, settings, variable};
 
 /// The restarts after a change of worker settings.
@@ -121,8 +121,10 @@ fn engine_changes(
 ) -> Vec<Change> {
     let split = if some.is_empty() { evidence.split_workers() } else { Vec::new() };
     let mut sizes: BTreeMap<Arc<str>, u32> = BTreeMap::new();
+    let pods = evidence.worker_pods();
+    let pod_of = |worker| pods.get(&worker).copied().flatten().cloned();
     for (publisher, _) in &split {
-        let Some(component) = component_of(evidence, publisher) else {
+        let Some(component) = component_of(evidence, publisher, pod_of) else {
             sizes.clear();
             break;
         };
@@ -136,13 +138,13 @@ fn engine_changes(
     sizes.into_iter().map(change).collect()
 }
 
-/// Returns the component that a claim is about.
-fn component_of(evidence: &Evidence, claim: &SizeClaim) -> Option<Arc<str>> {
-    let of_worker = |worker| {
-        let mut ranks = evidence.ranks.iter();
-        ranks.find(|rank| rank.rank.worker == worker)?.pod.clone()
-    };
-    let pod = claim.pod.clone().or_else(|| of_worker(claim.worker?));
+/// Returns the component that a claim is about, given the pods of workers.
+fn component_of(
+    evidence: &Evidence,
+    claim: &SizeClaim,
+    pod_of: impl Fn(WorkerId) -> Option<Arc<str>>,
+) -> Option<Arc<str>> {
+    let pod = claim.pod.clone().or_else(|| pod_of(claim.worker?));
     let component = pod.and_then(|pod| evidence.objects.component_of(&pod).cloned());
     component.or_else(|| claim.component.clone())
 }

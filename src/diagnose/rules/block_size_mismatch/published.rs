@@ -1,5 +1,7 @@
 //! Block size mismatches between engine and publisher that KV events show.
 
+use std::collections::BTreeSet;
+
 use super::fixes::worker_fix;
 use super::{INDEX_EMPTY, Mismatch};
 use crate::diagnose::Origin;
@@ -140,6 +142,8 @@ struct Sizes<'a> {
 pub(super) struct Fault<'a> {
     /// The affected ranks if other ranks publish correctly; empty if all are affected.
     some: Vec<&'a RankEvidence>,
+    /// Their workers.
+    workers: BTreeSet<WorkerId>,
     /// Their counts.
     counted: Tally,
     /// Store events arrive empty.
@@ -162,13 +166,12 @@ impl<'a> Fault<'a> {
     /// Judges each rank separately, since other ranks may publish correctly.
     fn of_some(evidence: &'a Evidence) -> Option<Self> {
         let empties = |rank: &RankEvidence| are_empty(evidence, &rank.tally);
-        let well = |worker: WorkerId| {
-            let mut ranks = evidence.present().filter(|rank| rank.rank.worker == worker);
-            ranks.any(|rank| evidence.is_publishing(&rank.tally))
-        };
+        let well = evidence.present().filter(|rank| evidence.is_publishing(&rank.tally));
+        let well: BTreeSet<WorkerId> = well.map(|rank| rank.rank.worker).collect();
+        let logs = Logs::read(evidence);
         let said = |rank: &RankEvidence| {
-            let worker = rank.rank.worker;
-            log_says(evidence, worker, rank.tally.requests.routed) && !well(worker)
+            let served = rank.tally.requests.routed >= evidence.thresholds.min_routed_removals;
+            logs.say(rank.rank.worker, served) && !well.contains(&rank.rank.worker)
         };
         let removals = |rank: &RankEvidence| {
             // A decode-only worker may store nothing; no router looks up its cache.
@@ -186,9 +189,10 @@ impl<'a> Fault<'a> {
         for rank in &some {
             counted.add(&rank.tally);
         }
+        let workers = some.iter().map(|rank| rank.rank.worker).collect();
         let empties = some.iter().any(|rank| empties(rank));
         let removals = !empties && some.iter().any(|rank| removals(rank));
-        (!some.is_empty()).then_some(Self { some, counted, empties, removals })
+        (!some.is_empty()).then_some(Self { some, workers, counted, empties, removals })
     }
 
     fn of_all(evidence: &'a Evidence) -> Option<Self> {
@@ -212,12 +216,13 @@ impl<'a> Fault<'a> {
             Some(rank) if !are_empty(evidence, &total) => rank.tally,
             _ => total,
         };
-        Some(Self { some: Vec::new(), counted, empties, removals })
+        let (some, workers) = (Vec::new(), BTreeSet::new());
+        Some(Self { some, workers, counted, empties, removals })
     }
 
     /// Returns true when the fault affects `worker`.
     fn concerns(&self, worker: Option<WorkerId>) -> bool {
-        self.some.iter().any(|rank| Some(rank.rank.worker) == worker)
+        worker.is_some_and(|worker| self.workers.contains(&worker))
     }
 
     /// Describes the events that arrive in place of stores with blocks.
@@ -250,15 +255,32 @@ fn are_empty(evidence: &Evidence, tally: &Tally) -> bool {
     stores >= limits.min_stores && empty as f64 >= limits.empty_share * stores as f64
 }
 
-/// Returns true when the log of `worker` shows that engine and publisher differ: in a line about a dropped
-/// block, or in the settings printed at start, once requests arrived.
-fn log_says(evidence: &Evidence, worker: WorkerId, routed: u64) -> bool {
-    let served = routed >= evidence.thresholds.min_routed_removals;
-    let split = evidence.split_workers().into_iter().any(|(publisher, engine)| {
-        let one_line = publisher.raw == engine.raw;
-        engine.worker == Some(worker) && engine.ground == Ground::Observed && (one_line || served)
-    });
-    split || evidence.outgrown().iter().any(|(_, block)| block.worker == Some(worker))
+/// The workers whose logs show that engine and publisher differ.
+struct Logs {
+    /// By a line about a dropped block.
+    dropped: BTreeSet<WorkerId>,
+    /// By the settings printed at start.
+    set: BTreeSet<WorkerId>,
+}
+
+impl Logs {
+    fn read(evidence: &Evidence) -> Self {
+        let observed = evidence.split_workers().into_iter();
+        let observed = observed.filter(|(_, engine)| engine.ground == Ground::Observed);
+        let (lines, set): (Vec<_>, Vec<_>) =
+            observed.partition(|(publisher, engine)| publisher.raw == engine.raw);
+        let lines = lines.into_iter().chain(evidence.outgrown());
+        let worker = |(_, claim): (&SizeClaim, &SizeClaim)| claim.worker;
+        Self {
+            dropped: lines.filter_map(worker).collect(),
+            set: set.into_iter().filter_map(worker).collect(),
+        }
+    }
+
+    /// Returns true when the log of `worker` says so. Settings count once it `served` requests.
+    fn say(&self, worker: WorkerId, served: bool) -> bool {
+        self.dropped.contains(&worker) || (served && self.set.contains(&worker))
+    }
 }
 
 /// Returns true when only removals of unknown blocks arrive, and no store events.
@@ -270,7 +292,7 @@ fn removes_only(evidence: &Evidence, tally: &Tally) -> bool {
 }
 
 fn published_proofs(evidence: &Evidence, fault: &Fault<'_>) -> Vec<Proof> {
-    let Fault { some, counted, empties, removals } = fault;
+    let Fault { some, counted, empties, removals, .. } = fault;
     let plane = evidence.plane.name.map_or("events", Plane::name);
     let counters = &counted.kv.counters;
     let mut proofs = Vec::new();
