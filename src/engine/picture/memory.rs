@@ -29,12 +29,24 @@ pub(super) fn rows(known: &Knowledge, at: Timestamp) -> Vec<MemoryRow> {
             && !known.fleet.workers.worker(record.rank.worker).is_some_and(|worker| worker.gone)
     });
     let mut rows = Vec::with_capacity(known.fleet.workers.ranks().len().min(RANK_LIMIT));
-    rows.extend(ranks.take(RANK_LIMIT).map(|(index, record)| row(known, index, record, at)));
+    let length = known.routing.router.mean_sequence();
+    let length = length.map(|mean| told(mean, "mean tokens by frontends' metrics", at));
+    let length = length.as_ref();
+    rows.extend(
+        ranks.take(RANK_LIMIT).map(|(index, record)| row(known, index, record, length, at)),
+    );
     rows.shrink_to_fit();
     rows
 }
 
-fn row(known: &Knowledge, index: usize, record: &RankRecord, at: Timestamp) -> MemoryRow {
+/// Returns the row of a rank; requests have that mean `length`.
+fn row(
+    known: &Knowledge,
+    index: usize,
+    record: &RankRecord,
+    length: Option<&Sourced<f64>>,
+    at: Timestamp,
+) -> MemoryRow {
     let room = Room::new(known, record);
     let churn = Churn::new(known, record, at);
     let held = known.index.mirror.counts(record.rank).held[0];
@@ -48,7 +60,7 @@ fn row(known: &Knowledge, index: usize, record: &RankRecord, at: Timestamp) -> M
         fill: ratio(held.as_ref(), room.blocks.as_ref()),
         active: super::utilization(record, room.capacity.as_ref()),
         residency: ratio(held.as_ref(), churn.stored.as_ref()),
-        over_commit: over_commit(known, &room, at),
+        over_commit: over_commit(known, &room, length),
         weight_bytes: room.claim(known, ClaimWhat::WeightBytes, ""),
         kv_bytes: room.bytes,
         token_bytes: room.token_bytes,
@@ -194,15 +206,13 @@ impl Churn {
     }
 }
 
-/// Tokens of as many requests as may run at once, against the room for tokens. Of mean length: the
+/// Tokens of as many requests as may run at once, against the room for tokens. Of mean `length`: the
 /// longest ones need more.
-fn over_commit(known: &Knowledge, room: &Room, at: Timestamp) -> Figure {
+fn over_commit(known: &Knowledge, room: &Room, length: Option<&Sourced<f64>>) -> Figure {
     let running = [ClaimOf::Card, ClaimOf::Engine]
         .into_iter()
         .find_map(|of| room.claim_of(known, ClaimWhat::MaxNumSeqs, of, "requests at once"));
-    let length = known.routing.router.mean_sequence();
-    let length = length.map(|mean| told(mean, "mean tokens by frontends' metrics", at));
-    ratio(product(running.as_ref(), length.as_ref()).as_ref(), room.tokens.as_ref())
+    ratio(product(running.as_ref(), length).as_ref(), room.tokens.as_ref())
 }
 
 fn told(value: f64, place: impl Into<Arc<str>>, at: Timestamp) -> Sourced<f64> {
