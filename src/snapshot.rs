@@ -94,7 +94,7 @@ pub struct Snapshot {
     pub prefixes: Option<Arc<TreePage>>,
     /// Answers from state, a few seconds old at most; none where the query does not want them.
     pub foresight: Option<Arc<Foresight>>,
-    /// Every claim about a setting, with its source.
+    /// Every claim about a setting, with its source; empty in the pictures of a brief engine.
     pub claims: Vec<ClaimRow>,
     /// The sources and how they are doing.
     pub sources: Vec<SourceRow>,

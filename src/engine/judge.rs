@@ -20,13 +20,10 @@ use crate::diagnose::{
     Belongs, Diagnosis, Evidence, LoadEvidence, Member, Objects, RankEvidence, Regret,
     RouterEvidence, SizeByCosts, TreeEvidence, Window, WorkerLoad,
 };
-use crate::domain::{
-    ClaimOf, ClaimWhat, FormulaTerm, LatencyName, Pod, Release, Releases, Subject, Timestamp,
-    WorkerId,
-};
+use crate::domain::{ClaimOf, ClaimWhat, LatencyName, Pod, Release, Releases, Subject, Timestamp};
 use crate::model::{
-    DecisionRecord, Family, PodRecord, RankRecord, RequestTally, RouterTally, Slot, Summed as _,
-    Tally, WorkerRecord,
+    Family, PodRecord, RankRecord, RequestTally, RouterTally, Slot, Summed as _, Tally, Weighed,
+    WorkerRecord,
 };
 use crate::snapshot::{Coverage, FindingRow, Quiet};
 
@@ -405,7 +402,8 @@ impl Judge<'_> {
     /// Returns the cached blocks that decisions from `from` on ignored.
     fn regret(&self, from: Option<Timestamp>) -> Option<Regret> {
         let all = self.known.routing.decisions.last().iter();
-        regret(all.filter(|record| from.is_none_or(|from| record.at >= from)))
+        let since = all.filter(|record| from.is_none_or(|from| record.at >= from));
+        regret(since.filter_map(|record| record.weighed.as_ref()))
     }
 
     /// Returns when the last router that is there started, by its log or its container.
@@ -429,38 +427,16 @@ impl Judge<'_> {
     }
 }
 
-/// Costs are printed with three decimals, each rounded.
-const PRINTED: f64 = 0.003;
-
-/// Returns what a worker would have cost at the default weight of the prefill, 1.
-fn plain_cost(term: &FormulaTerm) -> f64 {
-    let request = term.credit.map_or(0.0, |credit| credit.request_blocks);
-    term.prefill_blocks + term.decode_blocks + request
-}
-
 /// Returns what choices gave away; none when no decision spells out every worker's cost.
-fn regret<'a>(decisions: impl Iterator<Item = &'a DecisionRecord>) -> Option<Regret> {
+fn regret<'a>(decisions: impl Iterator<Item = &'a Weighed>) -> Option<Regret> {
     let mut sum = Regret::default();
-    for record in decisions.filter(|record| record.terms.len() > 1) {
-        let chosen = |worker: WorkerId| worker == record.decision.worker;
-        let best = record.terms.iter().map(|term| term.cached_blocks).fold(0.0, f64::max);
-        let taken = record.terms.iter().filter(|term| {
-            chosen(term.rank.worker)
-                && record.decision.dp_rank.is_none_or(|rank| rank == term.rank.dp_rank)
-        });
-        let taken = taken.max_by(|a, b| a.cached_blocks.total_cmp(&b.cached_blocks));
-        let Some(taken) = taken else { continue };
-        let cheapest = record.terms.iter().min_by(|a, b| plain_cost(a).total_cmp(&plain_cost(b)));
-        let otherwise = cheapest.filter(|term| plain_cost(taken) - plain_cost(term) > PRINTED);
-        let taken = taken.cached_blocks;
-        sum.forgone_blocks += otherwise.map_or(0.0, |term| (term.cached_blocks - taken).max(0.0));
-        // The term without prompts ahead of it in the queue is the prompt alone.
-        let prompt = record.terms.iter().map(|term| term.prefill_blocks + term.cached_blocks);
-        sum.prompt_blocks += prompt.fold(f64::INFINITY, f64::min);
+    for weighed in decisions {
         sum.decisions += 1;
-        sum.passed_up += u64::from(taken < best);
-        sum.best_blocks += best;
-        sum.chosen_blocks += taken;
+        sum.passed_up += u64::from(weighed.chosen < weighed.best);
+        sum.prompt_blocks += weighed.prompt;
+        sum.best_blocks += weighed.best;
+        sum.chosen_blocks += weighed.chosen;
+        sum.forgone_blocks += weighed.forgone;
     }
     (sum.decisions > 0).then_some(sum)
 }

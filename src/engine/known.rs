@@ -52,8 +52,7 @@ impl Knowledge {
         if options.brief {
             record = Record { meters: Meters::new(RANK_HISTORY), journal: Journal::brief() };
             let needed = usize::try_from(options.thresholds.min_decisions).unwrap_or(usize::MAX);
-            routing.decisions =
-                Decisions::keeping(needed.saturating_add(BRIEF_DECISIONS).min(1000));
+            routing.decisions = Decisions::brief(needed.saturating_add(BRIEF_DECISIONS));
         }
         Self {
             options,

@@ -115,6 +115,8 @@ pub(super) struct RankNow {
 
 #[derive(Debug)]
 pub(super) struct Meters {
+    /// Seconds for which figures of the whole deployment are kept.
+    span: usize,
     /// The last time at which gauges were noted.
     pub(super) rolled: Timestamp,
     pub(super) total: KvMeter,
@@ -151,6 +153,7 @@ impl Meters {
     pub(super) fn new(span: usize) -> Self {
         let counts = || CountSeries::new(span);
         Self {
+            span,
             rolled: Timestamp::default(),
             total: KvMeter::new(span),
             ranks: Vec::new(),
@@ -255,7 +258,7 @@ impl Meters {
             let index = self.utilization_by_rank.iter().position(|(known, _)| known == rank);
             let index = index.or_else(|| {
                 value.is_some().then(|| {
-                    self.utilization_by_rank.push((*rank, GaugeSeries::new(HOUR)));
+                    self.utilization_by_rank.push((*rank, GaugeSeries::new(self.span)));
                     self.utilization_by_rank.len() - 1
                 })
             });

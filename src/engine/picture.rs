@@ -51,13 +51,7 @@ pub(super) fn snapshot(
         tree: tree(known, &workers, at),
         prefixes: None,
         foresight: None,
-        claims: known
-            .fleet
-            .claims
-            .all()
-            .filter(|stored| known.setup().is_chosen(&stored.claim.subject))
-            .map(|stored| ClaimRow { claim: stored.claim.clone(), at: stored.first })
-            .collect(),
+        claims: claims(known),
         sources: sources(known, at),
         ledger: known.streams.ledger(&known.fleet, at),
         catching_up: catching_up(&known.streams.sources),
@@ -164,6 +158,16 @@ fn tree(known: &Knowledge, rows: &[WorkerRow], at: Timestamp) -> TreeSummary {
         behind: totals.behind,
         incomplete: incomplete(known, totals.shed_blocks, at),
     }
+}
+
+/// Returns every claim about what was chosen; none where only verdicts and present figures are wanted.
+fn claims(known: &Knowledge) -> Vec<ClaimRow> {
+    if known.options.brief {
+        return Vec::new();
+    }
+    let all = known.fleet.claims.all();
+    let ours = all.filter(|stored| known.setup().is_chosen(&stored.claim.subject));
+    ours.map(|stored| ClaimRow { claim: stored.claim.clone(), at: stored.first }).collect()
 }
 
 /// Returns why the mirror may differ from a router's index.

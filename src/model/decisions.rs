@@ -27,14 +27,63 @@ pub struct DecisionRecord {
     pub at: Timestamp,
     /// The decision.
     pub decision: Decision,
-    /// The cost of each worker weighed, when the log spells it out.
+    /// The cost of each worker weighed, when the log spells it out; empty where only sums are kept.
     pub terms: Vec<FormulaTerm>,
+    /// What the costs say of the choice, when there are several.
+    pub weighed: Option<Weighed>,
     /// Overlap in blocks, said later.
     pub overlap: Option<f64>,
     /// Length of the prompt in the router's blocks, rounded up, as an event of 0.9 says.
     pub prompt_blocks: Option<u64>,
     /// Length of the prompt in tokens, as the end of the request says from 1.5 on.
     pub prompt_tokens: Option<u64>,
+}
+
+/// What a choice gave away, by the costs of all workers weighed. In blocks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Weighed {
+    /// The prompt.
+    pub prompt: f64,
+    /// Cached by the worker that has most of it.
+    pub best: f64,
+    /// Cached by the worker chosen.
+    pub chosen: f64,
+    /// Cached beyond those by the worker that a router of default weights would have chosen.
+    pub forgone: f64,
+}
+
+/// Costs are printed with three decimals, each rounded.
+const PRINTED: f64 = 0.003;
+
+/// Returns what a worker would have cost at the default weight of the prefill, 1.
+fn plain_cost(term: &FormulaTerm) -> f64 {
+    let request = term.credit.map_or(0.0, |credit| credit.request_blocks);
+    term.prefill_blocks + term.decode_blocks + request
+}
+
+impl Weighed {
+    /// Returns what `terms` say of a decision; none when they do not spell out every worker's cost.
+    fn of(decision: &Decision, terms: &[FormulaTerm]) -> Option<Self> {
+        if terms.len() < 2 {
+            return None;
+        }
+        let taken = terms.iter().filter(|term| {
+            term.rank.worker == decision.worker
+                && decision.dp_rank.is_none_or(|rank| rank == term.rank.dp_rank)
+        });
+        let taken = taken.max_by(|a, b| a.cached_blocks.total_cmp(&b.cached_blocks))?;
+        let cheapest = terms.iter().min_by(|a, b| plain_cost(a).total_cmp(&plain_cost(b)));
+        let otherwise = cheapest.filter(|term| plain_cost(taken) - plain_cost(term) > PRINTED);
+        let chosen = taken.cached_blocks;
+        // The term without prompts ahead of it in the queue is the prompt alone.
+        let prompts = terms.iter().map(|term| term.prefill_blocks + term.cached_blocks);
+        Some(Self {
+            prompt: prompts.fold(f64::INFINITY, f64::min),
+            best: terms.iter().map(|term| term.cached_blocks).fold(0.0, f64::max),
+            chosen,
+            forgone: otherwise.map_or(0.0, |term| (term.cached_blocks - chosen).max(0.0)),
+        })
+    }
 }
 
 /// Requests whose overlap is known.
@@ -125,24 +174,27 @@ pub struct Decisions {
     next: u64,
     /// Most decisions that are kept.
     limit: usize,
+    /// True where the costs of each worker are let go once they are summed up.
+    sums_only: bool,
 }
 
 impl Default for Decisions {
     fn default() -> Self {
-        Self::keeping(DECISION_LIMIT)
-    }
-}
-
-impl Decisions {
-    /// Returns no decisions yet, and keeps the last `limit` of those that come.
-    pub fn keeping(limit: usize) -> Self {
         Self {
             last: VecDeque::new(),
             pending: Vec::new(),
             early: VecDeque::new(),
             next: 0,
-            limit: limit.max(1),
+            limit: DECISION_LIMIT,
+            sums_only: false,
         }
+    }
+}
+
+impl Decisions {
+    /// Returns no decisions yet, and keeps the last `limit` of those that come, without the cost of each worker.
+    pub fn brief(limit: usize) -> Self {
+        Self { limit: limit.clamp(1, DECISION_LIMIT), sums_only: true, ..Self::default() }
     }
 
     /// Keeps a term until its decision is made.
@@ -176,6 +228,10 @@ impl Decisions {
             }
             !ours(term)
         });
+        let weighed = Weighed::of(&decision, &terms);
+        if self.sums_only {
+            terms.clear();
+        }
         terms.shrink_to_fit();
         if self.last.len() >= self.limit {
             self.last.pop_front();
@@ -185,6 +241,7 @@ impl Decisions {
             at,
             decision,
             terms,
+            weighed,
             overlap: None,
             prompt_blocks: None,
             prompt_tokens: None,
