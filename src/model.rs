@@ -35,7 +35,7 @@ pub use claims::{Claims, StoredClaim};
 pub(crate) use cluster::file_source;
 pub use cluster::{Cluster, FileRecord, FileVersion, PodRecord};
 pub use config_maps::KnownMaps;
-pub use decisions::{DecisionRecord, Decisions, Overlap, OverlapBy, Overlaps, Weighed};
+pub use decisions::{DecisionRecord, Decisions, Hit, Hits, Overlap, OverlapBy, Overlaps, Weighed};
 pub use fractions::Fractions;
 pub use hole::{Doubt, RankHole};
 pub use latency::{InFlight, Latencies, Loads, Percentiles};

@@ -471,7 +471,7 @@ impl Evidence {
     /// Returns true when what the mirror refuses of `rank` may be kvtop's own loss: numbers of its events are
     /// missing here, and routers that are heard do not refuse as much.
     pub fn may_be_own_loss(&self, rank: &RankEvidence) -> bool {
-        let refusals = &rank.tally.requests.refusals;
+        let refusals = &rank.tally.refusals;
         let theirs = refusals.parent_full + refusals.parent_unsaid;
         rank.id_holes > 0 && theirs * 2 < rank.tally.kv.counters.refused_stores
     }

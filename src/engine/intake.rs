@@ -9,7 +9,7 @@ use crate::domain::{Fact, Plane, SourceName, Subject, Timestamp, VersionSign};
 use crate::dynamo::plane;
 use crate::frame::{Body, Frame, Origin};
 use crate::mirror::{Mirror, Semantics};
-use crate::model::{RequestTally, RouterTally, Slots};
+use crate::model::{Refusals, RequestTally, RouterTally, Slots};
 use crate::wire::{self, Shape};
 
 /// KV events that are gathered before the mirror applies them: enough for its look-ups to overlap,
@@ -88,6 +88,15 @@ impl Learner<'_> {
         times.active = times.active.max(at);
         let slot = times.slots.slot(at);
         self.known.fleet.workers.ranks_mut().get_mut(index)?.request_counts(slot, at)
+    }
+
+    /// Returns what routers refused of the rank at `index`, for a warning of time `at`; none when `at` is before the
+    /// rank's present incarnation.
+    pub(super) fn refusals_of(&mut self, index: usize, at: Timestamp) -> Option<&mut Refusals> {
+        let times = &mut self.known.times;
+        times.active = times.active.max(at);
+        let slot = times.slots.slot(at);
+        self.known.fleet.workers.ranks_mut().get_mut(index)?.refusal_counts(slot, at)
     }
 
     /// Returns the counts of routers, and of nobody's rank, for something that happened at `at`.

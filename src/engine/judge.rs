@@ -22,8 +22,7 @@ use crate::diagnose::{
 };
 use crate::domain::{ClaimOf, ClaimWhat, LatencyName, Pod, Release, Releases, Subject, Timestamp};
 use crate::model::{
-    Family, PodRecord, RankRecord, RequestTally, RouterTally, Slot, Summed as _, Tally, Weighed,
-    WorkerRecord,
+    Family, PodRecord, RankRecord, RouterTally, Slot, Summed as _, Tally, Weighed, WorkerRecord,
 };
 use crate::snapshot::{Coverage, FindingRow, Quiet};
 
@@ -381,17 +380,23 @@ impl Judge<'_> {
                 .workers
                 .worker(record.rank.worker)
                 .is_some_and(|worker| worker.gone);
-            let (mut tally, mut told) = (Tally::default(), RequestTally::default());
+            let (mut tally, mut told) = (Tally::default(), Tally::default());
             record.kv.since(first, watched, |counts, _| tally.kv.sum(counts));
             record.requests.since(first, watched, |counts, seen| {
-                told.sum(counts);
+                told.requests.sum(counts);
                 if seen {
                     tally.requests.sum(counts);
                 }
             });
+            record.refusals.since(first, watched, |counts, seen| {
+                told.refusals.sum(counts);
+                if seen {
+                    tally.refusals.sum(counts);
+                }
+            });
             if !gone {
-                window.router.add_rank(&tally.requests);
-                window.told.add_rank(&told);
+                window.router.add_rank(&tally.requests, &tally.refusals);
+                window.told.add_rank(&told.requests, &told.refusals);
             }
             window.ranks.push(tally);
         }

@@ -497,8 +497,8 @@ impl Learner<'_> {
         }
         match rank.and_then(|rank| self.known.fleet.workers.index_of(rank)) {
             Some(index) => {
-                if let Some(counts) = self.counts_of(index, at) {
-                    counts.refusals.add(refusals);
+                if let Some(counts) = self.refusals_of(index, at) {
+                    counts.add(refusals);
                 }
             }
             None => self.router_counts(at).add_refusals(refusals),

@@ -164,6 +164,42 @@ impl Overlaps {
     }
 }
 
+/// Requests that overlap with something and those that do not, by who says so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hits([Hit; OverlapBy::ALL.len()]);
+
+/// Requests whose overlap is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hit {
+    /// The number.
+    pub known: u64,
+    /// Those that overlap with nothing.
+    pub zero: u64,
+}
+
+impl Hits {
+    /// Counts a request.
+    pub fn note(&mut self, by: OverlapBy, blocks: f64) {
+        let hit = &mut self.0[by as usize];
+        hit.known += 1;
+        hit.zero += u64::from(blocks <= 0.0);
+    }
+
+    /// Returns the counts of whoever spoke about most requests.
+    pub fn best(&self) -> Hit {
+        let [first, rest @ ..] = self.0;
+        rest.into_iter().fold(first, |best, next| if next.known > best.known { next } else { best })
+    }
+
+    /// Adds `other` to `self`.
+    pub fn add(&mut self, other: &Self) {
+        for (sum, part) in self.0.iter_mut().zip(&other.0) {
+            sum.known += part.known;
+            sum.zero += part.zero;
+        }
+    }
+}
+
 /// The last decisions, oldest first.
 #[derive(Debug)]
 pub struct Decisions {

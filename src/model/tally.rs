@@ -1,17 +1,19 @@
 //! Counts that rules compare over windows.
 
 use super::buckets::Summed;
-use super::decisions::{Overlap, Overlaps};
+use super::decisions::{Hits, Overlap, Overlaps};
 use crate::domain::Counters;
 
-/// All counts of one rank over a span of time. Slots of time hold the two parts apart, so that a watcher without KV events
-/// uses no memory for them.
+/// All counts of one rank over a span of time. Slots of time hold the parts apart, so that what does not
+/// happen takes no memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tally {
     /// Counts from its KV events.
     pub kv: KvTally,
-    /// Counts from routers.
+    /// Its requests, as routers tell of them.
     pub requests: RequestTally,
+    /// Its blocks that routers refused.
+    pub refusals: Refusals,
 }
 
 /// Counts from the KV events of one rank.
@@ -31,7 +33,7 @@ pub struct KvTally {
     pub returned: u64,
 }
 
-/// Counts from routers about one rank: requests, overlaps and rejected blocks.
+/// Counts from routers about one rank: requests and overlaps.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RequestTally {
     /// Requests routed to it.
@@ -39,9 +41,7 @@ pub struct RequestTally {
     /// Blocks that routers found cached for them.
     pub overlaps: Overlaps,
     /// The same for requests that came when it held blocks already.
-    pub warm: Overlaps,
-    /// Its blocks that routers refused.
-    pub refusals: Refusals,
+    pub warm: Hits,
 }
 
 /// Warnings of routers about one rank, or about nobody in particular.
@@ -87,7 +87,7 @@ pub struct RouterTally {
     /// Blocks that routers found cached for them.
     pub overlaps: Overlaps,
     /// The same for requests that came when workers held blocks already.
-    pub warm: Overlaps,
+    pub warm: Hits,
     /// Warnings about missing parents, of stores with blocks.
     pub parent_full: u64,
     /// Of those, the ones whose parent the mirror holds.
@@ -133,6 +133,7 @@ impl Tally {
     pub fn add(&mut self, other: &Self) {
         self.kv.sum(&other.kv);
         self.requests.sum(&other.requests);
+        self.refusals.add(&other.refusals);
     }
 }
 
@@ -169,11 +170,11 @@ impl RouterTally {
     }
 
     /// Adds what routers tell of one rank.
-    pub fn add_rank(&mut self, rank: &RequestTally) {
-        self.routed += rank.routed;
-        self.overlaps.add(&rank.overlaps);
-        self.warm.add(&rank.warm);
-        self.add_refusals(&rank.refusals);
+    pub fn add_rank(&mut self, requests: &RequestTally, refusals: &Refusals) {
+        self.routed += requests.routed;
+        self.overlaps.add(&requests.overlaps);
+        self.warm.add(&requests.warm);
+        self.add_refusals(refusals);
     }
 
     /// Adds what a router's log says it refused.
@@ -205,7 +206,12 @@ impl Summed for RequestTally {
         self.routed += other.routed;
         self.overlaps.add(&other.overlaps);
         self.warm.add(&other.warm);
-        self.refusals.add(&other.refusals);
+    }
+}
+
+impl Summed for Refusals {
+    fn sum(&mut self, other: &Self) {
+        self.add(other);
     }
 }
 

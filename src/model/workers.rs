@@ -11,7 +11,7 @@ use super::decisions::Overlaps;
 use super::hole::{Doubt, RankHole};
 use super::numbers::{Numbers, Step};
 use super::reused::TokenScrapes;
-use super::tally::{KvTally, RequestTally};
+use super::tally::{KvTally, Refusals, RequestTally};
 use crate::domain::{
     Counters, FastMap, Membership, Provenance, RankLedger, Timestamp, WorkerId, WorkerRank,
 };
@@ -92,8 +92,10 @@ pub struct RankRecord {
     pub idle_until: Timestamp,
     /// Counts from the KV events of its present incarnation, by time.
     pub kv: Buckets<KvTally>,
-    /// Counts from routers about its present incarnation, by time.
+    /// Requests to its present incarnation, by time.
     pub requests: Buckets<RequestTally>,
+    /// Blocks of its present incarnation that routers refused, by time.
+    pub refusals: Buckets<Refusals>,
     /// Start of its present incarnation, as far as that is known: what happened before is history, and
     /// accuses nobody.
     pub born: Timestamp,
@@ -182,6 +184,7 @@ impl RankRecord {
             idle_until: Timestamp::default(),
             kv: Buckets::new(coarse),
             requests: Buckets::new(coarse),
+            refusals: Buckets::new(coarse),
             born: Timestamp::default(),
             ids: Numbers::default(),
             ledger: RankLedger::default(),
@@ -208,6 +211,11 @@ impl RankRecord {
         (at >= self.born).then(|| self.requests.slot(slot))
     }
 
+    /// Returns the refusals of `slot`, for a warning of time `at`; none when `at` is before the present incarnation.
+    pub fn refusal_counts(&mut self, slot: Slot, at: Timestamp) -> Option<&mut Refusals> {
+        (at >= self.born).then(|| self.refusals.slot(slot))
+    }
+
     /// Begins a new incarnation at `at`. Returns false when one began later already.
     pub fn begin(&mut self, at: Timestamp, slot: Slot) -> bool {
         if at <= self.born {
@@ -216,6 +224,7 @@ impl RankRecord {
         self.born = at;
         self.kv.forget(slot);
         self.requests.forget(slot);
+        self.refusals.forget(slot);
         self.ids.settle();
         self.hole = None;
         self.loss = None;

@@ -13,7 +13,6 @@ use kvtop::domain::{
     Unreached, WorkerId, WorkerRank,
 };
 use kvtop::lint::CHECKS;
-use kvtop::model::Overlaps;
 
 #[test]
 fn ids_are_unique_and_explanations_refer_to_rules() {
@@ -118,6 +117,7 @@ pub(super) fn rank(id: u64) -> kvtop::diagnose::RankEvidence {
     let mut tally = kvtop::model::Tally {
         kv: kvtop::model::KvTally { sampled: 100, ..Default::default() },
         requests: kvtop::model::RequestTally { routed: 100, ..Default::default() },
+        ..Default::default()
     };
     (tally.kv.counters.stores, tally.kv.counters.stored_blocks) = (100, 400);
     tally.kv.roots = 20;
@@ -187,7 +187,7 @@ pub(super) fn setting<T>(value: T) -> Setting<T> {
 /// Turns every known overlap into none.
 pub(super) fn blinded(evidence: &mut Evidence, requests: u64) {
     let tally = &mut evidence.router.tally;
-    (tally.overlaps, tally.warm) = (Overlaps::default(), Overlaps::default());
+    (tally.overlaps, tally.warm) = Default::default();
     for _ in 0..requests {
         tally.overlaps.note(kvtop::model::OverlapBy::Decision, 0.0);
         tally.warm.note(kvtop::model::OverlapBy::Decision, 0.0);
