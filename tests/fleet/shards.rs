@@ -1,7 +1,7 @@
 //! Ten thousand workers in two hundred namespaces, watched by five exporters of which each takes a shard.
 //!
-//! A debug build of the stage takes both of two processors with 15 workers a namespace; built for release, which takes
-//! some minutes, it plays more: `cargo test --release --test main -- --ignored --nocapture fleet::shards`.
+//! Build it for release, which takes some minutes, so that the players leave the processors to the exporter:
+//! `cargo test --release --test main -- --ignored --nocapture fleet::shards`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
