@@ -3,10 +3,10 @@
 //! The engine fills it in; rules read nothing else, so each rule is a pure function.
 
 mod models;
+mod names;
 mod settings;
 mod silence;
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use super::objectives::Objectives;
 use super::thresholds::Thresholds;
 use crate::diagnose::phrase::{Phrase, phrase};
 use crate::domain::{
-    Backend, DpRank, Peers, Plane, RegistrationRefused, Releases, SourceName, Timestamp, Trouble,
+    Backend, Peers, Plane, RegistrationRefused, Releases, SourceName, Timestamp, Trouble,
     Unreached, WorkerId, WorkerRank,
 };
 use crate::model::{Avoided, Heard, InFlight, Percentiles, RouterTally, SizeByStores, Tally};
@@ -493,31 +493,5 @@ impl Evidence {
     pub fn other_mode(&self) -> Option<&Setting<Arc<str>>> {
         let mode = self.settings.router_mode.as_ref();
         mode.filter(|mode| mode.value.as_ref() != "kv" && !self.chooses_by_blocks())
-    }
-
-    /// Returns the names of all workers, for whoever needs those of many.
-    pub fn worker_names(&self) -> BTreeMap<WorkerId, &Arc<str>> {
-        // The first rank of a worker names it: later ones are overwritten.
-        self.ranks.iter().rev().map(|rank| (rank.rank.worker, &rank.name)).collect()
-    }
-
-    /// Returns the pods of all workers, as far as they are known.
-    pub fn worker_pods(&self) -> BTreeMap<WorkerId, Option<&Arc<str>>> {
-        self.ranks.iter().rev().map(|rank| (rank.rank.worker, rank.pod.as_ref())).collect()
-    }
-
-    /// Returns the name of a worker.
-    pub fn worker_name(&self, worker: WorkerId) -> Arc<str> {
-        let rank = self.ranks.iter().find(|rank| rank.rank.worker == worker);
-        rank.map_or_else(|| Arc::from("?"), |rank| Arc::clone(&rank.name))
-    }
-
-    /// Returns the name of a rank: that of its worker, with `/1` for a further data-parallel rank.
-    pub fn name_of(rank: &RankEvidence) -> String {
-        if rank.rank.dp_rank == DpRank(0) {
-            rank.name.to_string()
-        } else {
-            format!("{}/{}", rank.name, rank.rank.dp_rank)
-        }
     }
 }

@@ -29,7 +29,7 @@ pub struct DecisionRecord {
     pub decision: Decision,
     /// The cost of each worker weighed, when the log spells it out; empty where only sums are kept.
     pub terms: Vec<FormulaTerm>,
-    /// What the costs say of the choice, when there are several.
+    /// Cached blocks that the choice used and gave up; none without the cost of every worker.
     pub weighed: Option<Weighed>,
     /// Overlap in blocks, said later.
     pub overlap: Option<f64>,
@@ -39,7 +39,7 @@ pub struct DecisionRecord {
     pub prompt_tokens: Option<u64>,
 }
 
-/// What a choice gave away, by the costs of all workers weighed. In blocks.
+/// Blocks that a choice found cached, and blocks that other choices would have found, by the costs of all workers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weighed {
     /// The prompt.
@@ -62,7 +62,7 @@ fn plain_cost(term: &FormulaTerm) -> f64 {
 }
 
 impl Weighed {
-    /// Returns what `terms` say of a decision; none when they do not spell out every worker's cost.
+    /// Reads the blocks off the costs of a decision; none when the log does not spell out every worker's cost.
     fn of(decision: &Decision, terms: &[FormulaTerm]) -> Option<Self> {
         if terms.len() < 2 {
             return None;
@@ -83,120 +83,6 @@ impl Weighed {
             chosen,
             forgone: otherwise.map_or(0.0, |term| (term.cached_blocks - chosen).max(0.0)),
         })
-    }
-}
-
-/// Requests whose overlap is known.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Overlap {
-    /// The number.
-    pub known: u64,
-    /// Those that overlap with nothing.
-    pub zero: u64,
-    /// Sum of their overlaps in blocks.
-    pub blocks: f64,
-}
-
-/// The sources of a request's overlap. A version may say it in more than one way, so the ways are
-/// counted apart and never added up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OverlapBy {
-    /// The line that names the selected worker.
-    Decision,
-    /// The line at the end of the request.
-    Completion,
-    /// The event `kv-hit-rate` (Dynamo 0.9).
-    Event,
-    /// The event with which routers tell each other of a request (replica sync, up to 1.1).
-    Request,
-}
-
-impl OverlapBy {
-    /// Everybody who may say so.
-    pub const ALL: [Self; 4] = [Self::Decision, Self::Completion, Self::Event, Self::Request];
-}
-
-/// Overlaps by who says so.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Overlaps([Overlap; OverlapBy::ALL.len()]);
-
-impl Overlaps {
-    /// Counts a request.
-    pub fn note(&mut self, by: OverlapBy, blocks: f64) {
-        let overlap = &mut self.0[by as usize];
-        overlap.known += 1;
-        overlap.zero += u64::from(blocks <= 0.0);
-        overlap.blocks += blocks;
-    }
-
-    /// Returns the counts of whoever spoke about most requests.
-    pub fn best(&self) -> Overlap {
-        let [first, rest @ ..] = self.0;
-        rest.into_iter().fold(first, |best, next| if next.known > best.known { next } else { best })
-    }
-
-    /// Adds `other` to `self`.
-    pub fn add(&mut self, other: &Self) {
-        for (sum, part) in self.0.iter_mut().zip(&other.0) {
-            sum.known += part.known;
-            sum.zero += part.zero;
-            sum.blocks += part.blocks;
-        }
-    }
-
-    /// Returns what was counted since `base`.
-    #[must_use]
-    pub fn since(&self, base: &Self) -> Self {
-        let mut parts = [Overlap::default(); OverlapBy::ALL.len()];
-        for (part, (now, then)) in parts.iter_mut().zip(self.0.iter().zip(&base.0)) {
-            *part = Overlap {
-                known: now.known.saturating_sub(then.known),
-                zero: now.zero.saturating_sub(then.zero),
-                blocks: (now.blocks - then.blocks).max(0.0),
-            };
-        }
-        Self(parts)
-    }
-
-    /// Returns true when `by` spoke about most requests.
-    pub fn is_best(&self, by: OverlapBy) -> bool {
-        self.0[by as usize].known == self.best().known
-    }
-}
-
-/// Requests that overlap with something and those that do not, by who says so.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Hits([Hit; OverlapBy::ALL.len()]);
-
-/// Requests whose overlap is known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Hit {
-    /// The number.
-    pub known: u64,
-    /// Those that overlap with nothing.
-    pub zero: u64,
-}
-
-impl Hits {
-    /// Counts a request.
-    pub fn note(&mut self, by: OverlapBy, blocks: f64) {
-        let hit = &mut self.0[by as usize];
-        hit.known += 1;
-        hit.zero += u64::from(blocks <= 0.0);
-    }
-
-    /// Returns the counts of whoever spoke about most requests.
-    pub fn best(&self) -> Hit {
-        let [first, rest @ ..] = self.0;
-        rest.into_iter().fold(first, |best, next| if next.known > best.known { next } else { best })
-    }
-
-    /// Adds `other` to `self`.
-    pub fn add(&mut self, other: &Self) {
-        for (sum, part) in self.0.iter_mut().zip(&other.0) {
-            sum.known += part.known;
-            sum.zero += part.zero;
-        }
     }
 }
 

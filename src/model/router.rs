@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::buckets::Buckets;
-use super::decisions::Overlaps;
 use super::fractions::Fractions;
 use super::missing_parents::MissingParent;
+use super::overlaps::Overlaps;
 use super::tally::{Refusals, RouterTally};
 use crate::domain::{GaugeName, LogWarning, Timestamp, WarningKind};
 

@@ -1,7 +1,7 @@
 //! Counts that rules compare over windows.
 
 use super::buckets::Summed;
-use super::decisions::{Hits, Overlap, Overlaps};
+use super::overlaps::{Lookups, Overlap, Overlaps};
 use crate::domain::Counters;
 
 /// All counts of one rank over a span of time. Slots of time hold the parts apart, so that what does not
@@ -41,7 +41,7 @@ pub struct RequestTally {
     /// Blocks that routers found cached for them.
     pub overlaps: Overlaps,
     /// The same for requests that came when it held blocks already.
-    pub warm: Hits,
+    pub warm: Lookups,
 }
 
 /// Warnings of routers about one rank, or about nobody in particular.
@@ -87,7 +87,7 @@ pub struct RouterTally {
     /// Blocks that routers found cached for them.
     pub overlaps: Overlaps,
     /// The same for requests that came when workers held blocks already.
-    pub warm: Hits,
+    pub warm: Lookups,
     /// Warnings about missing parents, of stores with blocks.
     pub parent_full: u64,
     /// Of those, the ones whose parent the mirror holds.

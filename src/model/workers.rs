@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::buckets::{Buckets, Slot};
-use super::decisions::Overlaps;
 use super::hole::{Doubt, RankHole};
 use super::numbers::{Numbers, Step};
+use super::overlaps::Overlaps;
 use super::reused::TokenScrapes;
 use super::tally::{KvTally, Refusals, RequestTally};
 use crate::domain::{

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Evidence;
 use crate::domain::{ClaimOf, WorkerId};
-use crate::model::{Hits, Overlaps};
+use crate::model::{Lookups, Overlaps};
 
 impl Evidence {
     /// Returns the models that are served, each with what is known of its workers and their requests alone,
@@ -29,7 +29,7 @@ impl Evidence {
             });
         }
         part.models.retain(|(_, served)| &**served == model);
-        let (mut overlaps, mut warm) = (Overlaps::default(), Hits::default());
+        let (mut overlaps, mut warm) = (Overlaps::default(), Lookups::default());
         let mut routed = 0;
         for rank in part.present() {
             overlaps.add(&rank.tally.requests.overlaps);
