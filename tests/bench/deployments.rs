@@ -40,7 +40,7 @@ fn measure(workers: usize, name: &str, worker: WorkerConfig) {
         service: Service { concurrency: USERS, ..Service::small() },
         ..SimConfig::new(Scenario::Healthy)
     };
-    let start = Timestamp(1_800_000_000_000_000_000);
+    let start = Timestamp(1_800_000_000_000_000);
     let mut simulation = Simulation::with(config, 7, start);
     let mut engine = Engine::new(EngineOptions::default());
     let (mut seconds, mut pictures, mut frames) = (Vec::new(), Vec::new(), 0);

@@ -31,7 +31,7 @@ fn played(workers: usize, worker: WorkerConfig) -> Played {
         service: Service { concurrency: 8, ..Service::small() },
         ..healthy()
     };
-    let start = Timestamp(1_800_000_000_000_000_000);
+    let start = Timestamp(1_800_000_000_000_000);
     let mut simulation = Simulation::with(config, 7, start);
     let moment = |second| start.after(Duration::from_secs(second));
     (0..=SECONDS).map(|second| (moment(second), simulation.advance(moment(second)))).collect()
