@@ -29,7 +29,7 @@ use std::time::Duration;
 
 use explorer::Browsing;
 use judge::Verdicts;
-use known::{Fleet, Knowledge, Setup, Streams, Times};
+use known::{Fleet, History, Knowledge, Setup, Streams, Times};
 use learn::{Learner, Pending};
 pub use origin::source_name;
 
@@ -126,6 +126,14 @@ impl Engine {
         }
     }
 
+    /// Returns an engine for the newest part of a history and what comes meanwhile: nothing proves the past to it, and
+    /// what sources say of all that they passed on is not about its frames.
+    pub fn ahead(options: EngineOptions) -> Self {
+        let mut engine = Self::new(options);
+        engine.known.streams.history = History::partial();
+        engine
+    }
+
     /// Takes in a burst of frames, in order of arrival.
     pub fn ingest(&mut self, burst: &[Frame]) {
         let mut rest = burst;
@@ -185,6 +193,11 @@ impl Engine {
     /// Returns where things are published, for deciding what to open next.
     pub fn channels(&self) -> &Channels {
         &self.known.shown.channels
+    }
+
+    /// Meets the workers that `other` saw and that are new here, in its order, so that both give them the same names.
+    pub fn meet_workers_of(&mut self, other: &Self) {
+        self.known.fleet.workers.meet(other.known.fleet.workers.workers());
     }
 
     /// Works off everything the mirror deferred, for a picture that is exact.

@@ -1,5 +1,6 @@
 //! The composition root: the only layer that spawns, waits and selects.
 
+mod ahead;
 mod bundle;
 mod check;
 mod cluster;

@@ -56,10 +56,21 @@ pub enum Offer {
     Unheard,
 }
 
+/// What is passed on beside the frames while a long history is read, for whoever shows the present meanwhile.
+#[derive(Clone, Debug)]
+pub enum Ahead {
+    /// One of the newest stored messages, or a live one that waits for the history.
+    Frame(Frame),
+    /// The frames have all of it now.
+    Over,
+}
+
 /// Takes the frames of a source. Never waits.
 #[derive(Clone, Debug)]
 pub struct Emitter {
     frames: mpsc::Sender<Frame>,
+    /// Where to pass on what is new while a long history is read; none where nobody looks at it.
+    ahead: Option<mpsc::Sender<Ahead>>,
     dropped: Arc<AtomicU64>,
     budget: Arc<Budget>,
 }
@@ -73,7 +84,42 @@ impl Emitter {
     /// Returns an emitter into `frames` whose frames count against `budget`.
     pub fn within(frames: mpsc::Sender<Frame>, budget: Arc<Budget>) -> Self {
         budget.count_waiting_in(&frames);
-        Self { frames, dropped: Arc::default(), budget }
+        Self { frames, ahead: None, dropped: Arc::default(), budget }
+    }
+
+    /// Returns this emitter, with `ahead` for what is new while a long history is read.
+    #[must_use]
+    pub fn with_ahead(self, ahead: mpsc::Sender<Ahead>) -> Self {
+        Self { ahead: Some(ahead), ..self }
+    }
+
+    /// Returns where to pass on what is new while a long history is read; none where nobody looks at it, or no more.
+    fn ahead(&self) -> Option<&mpsc::Sender<Ahead>> {
+        self.ahead.as_ref().filter(|ahead| !ahead.is_closed())
+    }
+
+    /// Returns true while somebody looks at what is new before a long history was read.
+    pub(crate) fn shows_ahead(&self) -> bool {
+        self.ahead().is_some()
+    }
+
+    /// Returns true while at least half of the room for what is new is free, and once nobody looks at it.
+    pub(crate) fn has_room_ahead(&self) -> bool {
+        self.ahead().is_none_or(|ahead| ahead.capacity() * 2 >= ahead.max_capacity())
+    }
+
+    /// Passes on what is new while a long history is read.
+    pub(crate) fn offer_ahead(&self, news: Ahead) -> Offer {
+        let Some(ahead) = self.ahead() else { return Offer::Unheard };
+        let admitted = match news {
+            Ahead::Frame(frame) => self.budget.admit(frame).map(Ahead::Frame),
+            Ahead::Over => Some(Ahead::Over),
+        };
+        match admitted.map(|news| ahead.try_send(news)) {
+            Some(Ok(())) => Offer::Taken,
+            None | Some(Err(mpsc::error::TrySendError::Full(_))) => Offer::Full,
+            Some(Err(mpsc::error::TrySendError::Closed(_))) => Offer::Unheard,
+        }
     }
 
     /// Returns what counts the memory of frames.

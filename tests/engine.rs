@@ -317,6 +317,42 @@ fn a_history_read_from_its_first_message_proves_the_past_and_an_aged_one_does_no
     assert_eq!(aged.events[0].gravity, Gravity::Notice);
 }
 
+/// What sources say of all that they passed on is not about an engine that gets the newest part of it.
+#[test]
+fn the_newest_part_of_a_history_proves_no_past_and_misses_nothing() {
+    use kvtop::domain::{HistoryNote, SourceName, SourceNote, SourceState, StreamLedger};
+    let stream = "namespace-dynamo-component-backend-kv-events";
+    let note = |received| {
+        let ledger = Some(StreamLedger { received, ..StreamLedger::default() });
+        let history = HistoryNote {
+            stream: stream.into(),
+            first_seq: 1,
+            last_seq: 100_000,
+            read: received,
+            complete: false,
+            ledger,
+        };
+        let said = SourceNote::new(SourceName::Nats, SourceState::Live, "", AT);
+        let said = SourceNote { history: Some(history), ..said };
+        let source = SourceName::Nats;
+        Frame::new(AT, Origin::Health { source }, kvtop::wire::health::encode(&said))
+    };
+    let newest = |seq| {
+        let origin = Origin::Jetstream { stream: stream.into(), seq, subject: DURABLE.into() };
+        Frame::new(AT, origin, stored(W, seq, Some(5), blocks(seq, 1)).json(Family::V0_9))
+    };
+    let mut engine = Engine::ahead(EngineOptions::default());
+
+    engine.ingest(&[note(0), newest(99_999), newest(100_000), note(60_000)]);
+
+    let seen = engine.snapshot(&ViewQuery::default(), AT);
+    assert_eq!(seen.workers[0].knowledge, Knowledge::SinceAttach);
+    assert_eq!(seen.workers[0].counters.stores, 2);
+    assert!(seen.ledger.hole.is_none(), "{:?}", seen.ledger);
+    let behind = seen.catching_up.unwrap();
+    assert_eq!((behind.percent(), behind.ahead), (60, true));
+}
+
 #[test]
 fn a_worker_that_leaves_discovery_takes_its_blocks_along_after_its_last_events() {
     let etcd = |put| {

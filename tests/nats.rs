@@ -17,7 +17,7 @@ use std::time::Duration;
 use kvtop::domain::{SourceNote, SourceState};
 use kvtop::frame::{Body, Frame, Origin};
 use kvtop::source::nats::{NatsOptions, NatsSpec, Resolved, resolve, spawn};
-use kvtop::source::{Desired, Emitter, FRAME_BUFFER, SourceHandle};
+use kvtop::source::{Ahead, Desired, Emitter, FRAME_BUFFER, SourceHandle};
 use kvtop::wire::health;
 use tokio::sync::mpsc;
 
@@ -96,12 +96,21 @@ impl Attached {
 
     fn with_namespace(options: &NatsOptions, namespace: Option<&str>) -> Self {
         let (frames_tx, frames) = mpsc::channel(FRAME_BUFFER);
+        Self::through(Emitter::new(frames_tx), frames, options, namespace)
+    }
+
+    /// Attaches with an emitter into `frames`.
+    fn through(
+        others: Emitter,
+        frames: mpsc::Receiver<Frame>,
+        options: &NatsOptions,
+        namespace: Option<&str>,
+    ) -> Self {
         let spec = NatsSpec {
             name: "nats".into(),
             resolved: resolved(options),
             namespaces: namespace.map(Into::into).into_iter().collect(),
         };
-        let others = Emitter::new(frames_tx);
         let handle = spawn(spec, others.clone());
         Self { handle, frames, delivered: Vec::new(), notes: Vec::new(), others }
     }

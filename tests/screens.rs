@@ -113,6 +113,7 @@ fn good_health_at_every_size() {
 fn other_pictures() {
     for (name, picture) in [
         ("late_attach", pictures::late_attach()),
+        ("history_read_ahead", pictures::history_read_ahead()),
         ("replay", pictures::replay()),
         ("large", pictures::large()),
         ("nothing", Snapshot::default()),

@@ -28,6 +28,11 @@ pub const KV_EVENTS_SUBJECT_END: &str = ".kv-events";
 /// Suffix of the names of streams of KV events.
 pub const STREAM_END: &str = "-kv-events";
 
+/// Returns the stream of KV events that stores what is published on `subject`, if one does.
+pub fn stream_of(subject: &str) -> Option<&str> {
+    subject.strip_suffix(KV_EVENTS_SUBJECT_END).filter(|stream| stream.ends_with(STREAM_END))
+}
+
 /// The subjects of all streams of KV events.
 pub const STREAM_SUBJECTS: &str = "*.kv-events";
 

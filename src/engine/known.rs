@@ -258,6 +258,8 @@ pub(super) struct Deployed {
 /// The state of the past that was read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct History {
+    /// True when only the newest part of histories comes in.
+    partial: bool,
     /// Streams that were read from their first message.
     pub(super) whole: BTreeSet<Arc<str>>,
     /// Streams whose first messages had been deleted.
@@ -274,6 +276,16 @@ pub(super) struct History {
 const STREAM_LIMIT: usize = 256;
 
 impl History {
+    /// Returns that of somebody who gets the newest part alone.
+    pub(super) fn partial() -> Self {
+        Self { partial: true, ..Self::default() }
+    }
+
+    /// Returns true when only the newest part of histories comes in.
+    pub(super) const fn is_partial(&self) -> bool {
+        self.partial
+    }
+
     /// Notes how much of a stream there was to be read.
     pub(super) fn note(&mut self, stream: &Arc<str>, whole: bool) {
         let streams = if whole { &mut self.whole } else { &mut self.aged };
@@ -303,7 +315,7 @@ impl History {
 
     /// Returns true when every stream was read from its first message.
     pub(super) fn is_whole(&self) -> bool {
-        !self.whole.is_empty() && self.aged.is_empty()
+        !self.partial && !self.whole.is_empty() && self.aged.is_empty()
     }
 }
 

@@ -73,12 +73,7 @@ impl Accounts {
     pub(super) fn arrived(&mut self, origin: &Origin) -> Option<usize> {
         let stream = match origin {
             Origin::Jetstream { stream, .. } => stream,
-            Origin::Nats { subject, .. } => {
-                match subject.strip_suffix(plane::KV_EVENTS_SUBJECT_END) {
-                    Some(stream) if stream.ends_with(plane::STREAM_END) => stream,
-                    _ => return None,
-                }
-            }
+            Origin::Nats { subject, .. } => plane::stream_of(subject)?,
             _ => return None,
         };
         let place = self.place_of(stream)?;
@@ -162,6 +157,9 @@ impl Learner<'_> {
     pub(super) fn account(&mut self, note: &SourceNote) {
         self.apply_kv();
         self.forget_closed_losses(note.at);
+        if self.known.streams.history.is_partial() {
+            return;
+        }
         let told = note.history.as_ref().and_then(|history| Some((history, history.ledger?)));
         let streams = &mut self.known.streams;
         let lost =

@@ -10,8 +10,8 @@ mod router;
 mod span;
 mod workers;
 
-use super::Knowledge;
 use super::judge::Verdicts;
+use super::{Knowledge, Streams};
 use crate::diagnose::Thresholds;
 use crate::domain::{SourceName, SourceNote, SourceState, Subject, Timestamp, WorkerRank};
 use crate::model::{Measured, OverlapBy, Reading, RejectLog, Sources};
@@ -54,7 +54,7 @@ pub(super) fn snapshot(
         claims: claims(known),
         sources: sources(known, at),
         ledger: known.streams.ledger(&known.fleet, at),
-        catching_up: catching_up(&known.streams.sources),
+        catching_up: catching_up(&known.streams),
         rejects: rejects(&known.streams.rejects),
         series: series(known, query, at),
         events: events(known, query.events),
@@ -184,8 +184,13 @@ pub(super) fn incomplete(known: &Knowledge, shed: u64, at: Timestamp) -> Vec<Str
             format!("held {percent} % of the blocks that engines report in use; ")
         });
         // The numbers first: they are what is left where there is little room.
+        let fate = if known.streams.history.is_partial() {
+            "older blocks are still to be read"
+        } else {
+            "blocks stored before kvtop attached are unknown"
+        };
         reasons.push(format!(
-            "{}{unknown} of {} ranks: blocks stored before kvtop attached are unknown",
+            "{}{unknown} of {} ranks: {fate}",
             coverage.as_deref().unwrap_or_default(),
             ranks.len(),
         ));
@@ -272,9 +277,9 @@ fn sources(known: &Knowledge, at: Timestamp) -> Vec<SourceRow> {
 }
 
 /// Returns how far histories are read; none once they all have been.
-pub(super) fn catching_up(sources: &Sources) -> Option<CatchingUp> {
+pub(super) fn catching_up(streams: &Streams) -> Option<CatchingUp> {
     use std::time::Duration;
-    let readings = sources.all().flat_map(|(_, record)| record.readings.values());
+    let readings = streams.sources.all().flat_map(|(_, record)| record.readings.values());
     let open: Vec<&Reading> = readings.filter(|reading| reading.behind() > 0).collect();
     let sum =
         |count: fn(&Reading) -> u64| open.iter().map(|it| count(it)).fold(0, u64::saturating_add);
@@ -284,7 +289,12 @@ pub(super) fn catching_up(sources: &Sources) -> Option<CatchingUp> {
     let speed = open.iter().filter_map(|reading| reading.speed()).reduce(f64::max);
     let seconds = speed.map(|speed| total.saturating_sub(read) as f64 / speed);
     let left = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    (!open.is_empty()).then_some(CatchingUp { read, total, left })
+    (!open.is_empty()).then(|| CatchingUp {
+        read,
+        total,
+        left,
+        ahead: streams.history.is_partial(),
+    })
 }
 
 /// Returns what is said of the source that `name` is read through.

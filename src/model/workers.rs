@@ -116,6 +116,13 @@ impl Workers {
         &mut self.records[index]
     }
 
+    /// Gives numbers to those of `others` that are new, in their order.
+    pub fn meet(&mut self, others: &[WorkerRecord]) {
+        for other in others.iter().skip(self.records.len()) {
+            self.worker_mut(other.id);
+        }
+    }
+
     /// Returns true unless the present incarnation of worker `id` is known to have begun by `at` or later.
     pub fn is_news(&self, id: WorkerId, at: Timestamp) -> bool {
         self.births.get(&id).is_none_or(|(known, _)| *known < at)

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::{mpsc, watch};
 
+use super::ahead::Engines;
 use super::driver;
 use super::live;
 use super::screen::{ACTIONS, Sources, exit_of, options, scenario};
@@ -52,7 +53,15 @@ pub(super) async fn demo(
     let (feed, feeds) = watch::channel(told.feed());
     let (actions, mut wanted) = mpsc::channel(ACTIONS);
     let (_, choices) = watch::channel(None);
-    tokio::spawn(driver::live(engine, frames, feeds, None, pictures, asked, choices));
+    tokio::spawn(driver::live(
+        Engines::alone(engine),
+        frames,
+        feeds,
+        None,
+        pictures,
+        asked,
+        choices,
+    ));
     let commands = running.commands.clone();
     let mut steered = running.steering.clone();
     let obey = tokio::spawn(async move {

@@ -6,10 +6,10 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior};
 
+use super::ahead::{self, Engines};
 use super::live::Attach;
 use crate::clock;
 use crate::domain::Timestamp;
-use crate::engine::Engine;
 use crate::frame::Frame;
 use crate::player::Player;
 use crate::snapshot::{Feed, Snapshot, ViewQuery};
@@ -33,10 +33,10 @@ const RATES_EVERY: Duration = Duration::from_secs(1);
 /// After this long without frames every rate is zero and nothing changes any more.
 const RATES_FOR: Duration = Duration::from_secs(310);
 
-/// Publishes pictures of `engine` fed by `frames`, until nobody wants them. `choices` are graph deployments
+/// Publishes pictures of `engines` fed by `frames`, until nobody wants them. `choices` are graph deployments
 /// to show alone.
 pub(super) async fn live(
-    mut engine: Engine,
+    mut engines: Engines,
     mut frames: mpsc::Receiver<Frame>,
     mut feed: watch::Receiver<Feed>,
     mut attach: Option<Attach>,
@@ -44,7 +44,7 @@ pub(super) async fn live(
     mut queries: watch::Receiver<ViewQuery>,
     mut choices: watch::Receiver<Option<String>>,
 ) {
-    let mut lot = Vec::with_capacity(LOT);
+    let (mut lot, mut news) = (Vec::with_capacity(LOT), Vec::new());
     let (mut changed, mut open, mut steered, mut choosing) = (true, true, true, true);
     let mut newest = clock::now();
     let start = Instant::now();
@@ -56,13 +56,13 @@ pub(super) async fn live(
             () = tokio::time::sleep_until(rhythm.next(changed)) => {
                 rhythm.last = Instant::now();
                 let at = clock::now();
-                let behind = engine.advance(at);
+                let behind = engines.advance(at);
                 if let Some(attach) = &attach {
-                    attach.update(&engine);
+                    attach.update(&engines.whole);
                 }
                 let wanted = changed || at.since(newest) < RATES_FOR;
                 let unfinished = wanted
-                    && publish(&mut engine, &feed.borrow().clone(), &pictures, &queries, at);
+                    && publish(&mut engines, &feed.borrow().clone(), &pictures, &queries, at);
                 // What the mirror deferred is worked off before it may rest, and what was asked is
                 // answered.
                 changed = behind || unfinished;
@@ -73,36 +73,45 @@ pub(super) async fn live(
                     return;
                 }
                 let feed = feed.borrow().clone();
-                rhythm.unanswered = publish(&mut engine, &feed, &pictures, &queries, clock::now());
+                rhythm.unanswered = publish(&mut engines, &feed, &pictures, &queries, clock::now());
                 changed |= rhythm.unanswered;
             }
             chosen = choices.changed(), if choosing => {
                 choosing = chosen.is_ok();
                 if choosing {
-                    let name = choices.borrow_and_update().clone();
-                    engine.choose(name.clone());
-                    if let Some(attach) = &mut attach {
-                        attach.choice.dgd = name;
-                        attach.update(&engine);
-                    }
+                    choose(&mut engines, &mut attach, choices.borrow_and_update().clone());
                     let feed = feed.borrow().clone();
-                    changed |= publish(&mut engine, &feed, &pictures, &queries, clock::now());
+                    changed |= publish(&mut engines, &feed, &pictures, &queries, clock::now());
                 }
             }
             known = feed.changed(), if steered => {
                 steered = known.is_ok();
                 changed = true;
             }
+            _ = ahead::news(&mut engines.vanguard, &mut news, LOT) => {
+                engines.ingest_news(&mut news, frames.len());
+                changed = true;
+                newest = clock::now();
+            }
             () = gathering.end(), if gathering.until.is_some() => {}
             count = frames.recv_many(&mut lot, LOT), if open && gathering.until.is_none() => {
                 open = count > 0;
-                engine.ingest(&lot);
+                engines.ingest(&lot);
                 lot.clear();
                 changed = true;
                 newest = clock::now();
                 gathering.taken(count);
             }
         }
+    }
+}
+
+/// Shows the graph deployment of that name alone, and opens what belongs to it; all of them for none.
+fn choose(engines: &mut Engines, attach: &mut Option<Attach>, name: Option<String>) {
+    engines.choose(name.as_deref());
+    if let Some(attach) = attach {
+        attach.choice.dgd = name;
+        attach.update(&engines.whole);
     }
 }
 
@@ -165,14 +174,14 @@ impl Gathering {
 
 /// Publishes a picture. Returns true when another one would tell more of what was asked.
 fn publish(
-    engine: &mut Engine,
+    engines: &mut Engines,
     feed: &Feed,
     pictures: &watch::Sender<Arc<Snapshot>>,
     queries: &watch::Receiver<ViewQuery>,
     at: Timestamp,
 ) -> bool {
     let query = queries.borrow().clone();
-    let mut snapshot = engine.snapshot(&query, at);
+    let mut snapshot = engines.snapshot(&query, at);
     snapshot.feed = feed.clone();
     let unfinished = snapshot.answer.is_unfinished();
     pictures.send_replace(Arc::new(snapshot));

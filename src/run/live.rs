@@ -33,17 +33,28 @@ use crate::source::metrics::{self, ScrapeTarget};
 use crate::source::nats::{self, FilePlace, NatsConfigError, NatsOptions, NatsSpec, Resolved, Tls};
 use crate::source::reach::Reach;
 use crate::source::zmq::{self, BadEndpoint, Endpoint, ZmqSpec, ZmqTarget};
-use crate::source::{Budget, Emitter, FRAME_BUFFER, SourceHandle};
+use crate::source::{Ahead, Budget, Emitter, FRAME_BUFFER, SourceHandle};
 
 /// Running sources and what they emit.
 pub(super) struct Live {
     pub(super) frames: mpsc::Receiver<Frame>,
+    /// What is new while a long history is read; none where nothing is shown before it was.
+    pub(super) ahead: Option<mpsc::Receiver<Ahead>>,
     pub(super) sources: Vec<SourceHandle>,
     pub(super) target: Target,
     /// The channel of sources to open next; none where everything was named.
     pub(super) attach: Option<Attach>,
     /// The cluster's client; none without Kubernetes.
     pub(super) client: Option<KubeClient>,
+}
+
+/// Who looks at a deployment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Viewer {
+    /// Somebody who wants to see the present at once.
+    Screen,
+    /// A command, which waits for history.
+    Command,
 }
 
 /// The inspected deployment.
@@ -119,11 +130,21 @@ impl Attach {
     }
 }
 
+/// Starts the sources that `args` name, for a command that waits for history.
+pub(super) async fn start(args: &SourceArgs) -> Result<Live, RunError> {
+    start_for(args, Viewer::Command).await
+}
+
+/// Starts the sources that `args` name, for a screen.
+pub(super) async fn show(args: &SourceArgs) -> Result<Live, RunError> {
+    start_for(args, Viewer::Screen).await
+}
+
 /// Starts the sources that `args` name.
 ///
 /// Kubernetes is asked when the command line names something of it, and when nothing names another
 /// source of events: `kvtop` alone looks where `kubectl` would.
-pub(super) async fn start(args: &SourceArgs) -> Result<Live, RunError> {
+async fn start_for(args: &SourceArgs, viewer: Viewer) -> Result<Live, RunError> {
     // Mistakes are told before anybody waits.
     for path in [&args.nats_tls_ca, &args.nats_tls_cert, &args.nats_tls_key].into_iter().flatten() {
         let read = std::fs::read(path);
@@ -132,7 +153,7 @@ pub(super) async fn start(args: &SourceArgs) -> Result<Live, RunError> {
     let named = [&args.namespace, &args.context, &args.dgd].iter().any(|flag| flag.is_some())
         || args.kubeconfig.is_some();
     if named {
-        return on_kubernetes(args).await;
+        return on_kubernetes(args, viewer).await;
     }
     let records = discovery::records(args)?;
     let env = |name: &str| std::env::var(name).ok();
@@ -145,13 +166,12 @@ pub(super) async fn start(args: &SourceArgs) -> Result<Live, RunError> {
     };
     let silent = nats.is_none() && records.is_none() && args.zmq.is_empty();
     if silent && args.logs.is_empty() {
-        return on_kubernetes(args).await.map_err(|error| match error {
+        return on_kubernetes(args, viewer).await.map_err(|error| match error {
             RunError::Kube(kube) => RunError::Nowhere(kube),
             other => other,
         });
     }
-    let (sender, frames) = mpsc::channel(FRAME_BUFFER);
-    let emitter = Emitter::within(sender, memory::budget(args.max_memory()));
+    let (emitter, frames, ahead) = channels(viewer, memory::budget(args.max_memory()));
     let mut sources = Vec::new();
     sources.extend(frontends(args, &emitter));
     sources.extend(log_files::followed(args, &emitter));
@@ -182,7 +202,23 @@ pub(super) async fn start(args: &SourceArgs) -> Result<Live, RunError> {
         Attach { namespace: None, choice: Choice { dynamo_namespace, ..Choice::default() }, wanted }
     });
     let target = Target { logs_only: silent, ..Target::new(label, args) };
-    Ok(Live { frames, sources, target, attach, client: None })
+    Ok(Live { frames, ahead, sources, target, attach, client: None })
+}
+
+/// Returns an emitter for sources, and the channels of what it passes on.
+fn channels(
+    viewer: Viewer,
+    budget: Arc<Budget>,
+) -> (Emitter, mpsc::Receiver<Frame>, Option<mpsc::Receiver<Ahead>>) {
+    let (sender, frames) = mpsc::channel(FRAME_BUFFER);
+    let emitter = Emitter::within(sender, budget);
+    match viewer {
+        Viewer::Command => (emitter, frames, None),
+        Viewer::Screen => {
+            let (news, ahead) = mpsc::channel(FRAME_BUFFER);
+            (emitter.with_ahead(news), frames, Some(ahead))
+        }
+    }
 }
 
 /// Returns the deployment's name on screen.
@@ -198,22 +234,27 @@ fn label(args: &SourceArgs, nats: Option<&Resolved>, records: Option<&Records>) 
     host.or_else(|| records.map(Records::label)).or_else(files).unwrap_or_default()
 }
 
-async fn on_kubernetes(args: &SourceArgs) -> Result<Live, RunError> {
-    look_at(place::find(connect(args).await?, args).await?)
+async fn on_kubernetes(args: &SourceArgs, viewer: Viewer) -> Result<Live, RunError> {
+    let found = place::find(connect(args).await?, args).await?;
+    let budget = memory::budget(found.args.max_memory());
+    look_for(found, budget, viewer)
 }
 
-/// Starts the sources of a deployment on Kubernetes. Must be called within a runtime.
+/// Starts the sources of a deployment on Kubernetes, for a screen. Must be called within a runtime.
 pub(super) fn look_at(found: Found) -> Result<Live, RunError> {
     let budget = memory::budget(found.args.max_memory());
-    look_within(found, budget)
+    look_for(found, budget, Viewer::Screen)
 }
 
-/// The same where several deployments share the memory of the process.
+/// The same for a command, where several deployments share the memory of the process.
 pub(super) fn look_within(found: Found, budget: Arc<Budget>) -> Result<Live, RunError> {
+    look_for(found, budget, Viewer::Command)
+}
+
+fn look_for(found: Found, budget: Arc<Budget>, viewer: Viewer) -> Result<Live, RunError> {
     let Found { client, args, asked, unsure } = found;
     let args = &args;
-    let (sender, frames) = mpsc::channel(FRAME_BUFFER);
-    let emitter = Emitter::within(sender, budget);
+    let (emitter, frames, ahead) = channels(viewer, budget);
     let namespace = Arc::clone(client.namespace());
     let (wanted, followed) = watch::channel(Wanted::default());
     if !args.frontend_url.is_empty() {
@@ -266,7 +307,7 @@ pub(super) fn look_within(found: Found, budget: Arc<Budget>) -> Result<Live, Run
     };
     let attach = Attach { namespace: Some(Arc::clone(&namespace)), choice, wanted };
     let target = Target { asked, unsure, ..Target::new(namespace.to_string(), args) };
-    Ok(Live { frames, sources, target, attach: Some(attach), client: Some(client) })
+    Ok(Live { frames, ahead, sources, target, attach: Some(attach), client: Some(client) })
 }
 
 /// Returns a client that looks at the namespace of the context, or of the pod that this runs in.
@@ -299,6 +340,7 @@ pub(super) fn undecided(ambiguous: &Ambiguous, args: &SourceArgs) -> Live {
     ));
     Live {
         frames,
+        ahead: None,
         sources: Vec::new(),
         target: Target::new(ambiguous.name.clone(), args),
         attach: None,

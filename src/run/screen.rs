@@ -52,7 +52,7 @@ pub(super) async fn live(source: &SourceArgs, config: &Config) -> Result<Exit, R
     let started = if source.means_several() {
         Started::Fleet(fleet::start(source).await?)
     } else {
-        match live::start(source).await {
+        match live::show(source).await {
             Err(RunError::Ambiguous(ambiguous)) => Started::Undecided(ambiguous),
             started => Started::Live(Box::new(started?)),
         }

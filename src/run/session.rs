@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
 use super::RunError;
+use super::ahead::{Engines, Vanguard};
 use super::driver;
 use super::ending;
 use super::fleet::{self, Asked, FleetWatch};
@@ -71,12 +72,14 @@ struct Session {
 
 impl Session {
     fn begin(live: Live, screen: &Screen) -> (Self, Running) {
-        let Live { frames, sources, target, attach, client } = live;
+        let Live { frames, ahead, sources, target, attach, client } = live;
         let engine = Engine::new(target.engine_options());
+        let vanguard = ahead.map(|news| Vanguard::new(target.engine_options(), news));
         let (feed, feeds) = watch::channel(Feed::Live);
         let (choice, choices) = watch::channel(target.args.dgd);
         let (pictures, queries) = (screen.pictures.clone(), screen.queries.clone());
-        let driver = driver::live(engine, frames, feeds, attach, pictures, queries, choices);
+        let engines = Engines { whole: engine, vanguard };
+        let driver = driver::live(engines, frames, feeds, attach, pictures, queries, choices);
         let driver = tokio::spawn(driver);
         (Self { driver, choice, client, _feed: feed }, Arc::new(sources))
     }
@@ -370,7 +373,7 @@ impl Sessions {
 
     /// Ends the present session for one with `args`. Returns false, and keeps it, when that cannot be.
     async fn begin_anew(&mut self, args: SourceArgs) -> bool {
-        let live = live::start(&args).await;
+        let live = live::show(&args).await;
         if let Err(RunError::Ambiguous(ambiguous)) = live {
             self.offer_places(&ambiguous);
             self.open = Some(*ambiguous);

@@ -61,6 +61,9 @@ pub struct CatchingUp {
     pub total: u64,
     /// Estimated time for the rest; none until it can be estimated.
     pub left: Option<Duration>,
+    /// True when counts are those of the newest messages and of what comes live, so that they are at least so high;
+    /// otherwise they are those of the part that was read, and nothing is known of the present.
+    pub ahead: bool,
 }
 
 impl CatchingUp {

@@ -4,6 +4,7 @@
 //! requests to read, and never creates a consumer.
 
 mod account;
+mod ahead;
 mod config;
 mod connect;
 mod context;

@@ -154,6 +154,63 @@ async fn a_long_history_with_holes_is_read_whole() {
     attached.end().await;
 }
 
+/// Nobody takes frames until the newest messages came, so that the order is no matter of speed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_screen_gets_the_newest_of_a_long_history_and_live_messages_before_the_rest() {
+    const MESSAGES: u64 = 50_000;
+    let server = NatsServer::with_jetstream();
+    let publisher = Publisher::to(&server.url()).await;
+    publisher.make_stream(STREAM).await;
+    let stored: Vec<Published> =
+        (0..MESSAGES).map(|number| durable(event(number % 4, 0, number))).collect();
+    publisher.publish(&stored).await;
+    let (frames_tx, frames) = mpsc::channel(FRAME_BUFFER);
+    let (news, mut ahead) = mpsc::channel(FRAME_BUFFER);
+    let emitter = Emitter::new(frames_tx).with_ahead(news);
+    let mut attached = Attached::through(emitter, frames, &at(&server.url()), None);
+    let next = async |ahead: &mut mpsc::Receiver<Ahead>| {
+        tokio::time::timeout(PATIENCE, ahead.recv()).await.expect("news in time").unwrap()
+    };
+    let payload = |news: Ahead| match news {
+        Ahead::Frame(Frame { body: Body::Whole(payload), .. }) => payload.to_vec(),
+        other => panic!("{other:?}"),
+    };
+
+    let first = payload(next(&mut ahead).await);
+    let begin = stored.iter().position(|(_, payload)| *payload == first).unwrap();
+    assert!(begin > stored.len() / 2, "the newest part begins at {begin}");
+    for (_, expected) in &stored[begin + 1..] {
+        assert_eq!(payload(next(&mut ahead).await), *expected);
+    }
+    let live = vec![durable(event(9, 0, 0))];
+    publisher.publish(&live).await;
+    assert_eq!(payload(next(&mut ahead).await), live[0].1);
+    assert!(attached.frames.len() < stored.len() / 2, "the rest waits for room");
+
+    attached.until_delivered(stored.len() + live.len()).await;
+    assert_eq!(lanes(&attached.delivered), lanes(&[stored, live].concat()));
+    assert!(matches!(next(&mut ahead).await, Ahead::Over));
+    attached.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_short_history_is_not_read_ahead() {
+    let server = NatsServer::with_jetstream();
+    let publisher = Publisher::to(&server.url()).await;
+    publisher.make_stream(STREAM).await;
+    publisher.publish(&[durable(event(1, 0, 0))]).await;
+    let (frames_tx, frames) = mpsc::channel(FRAME_BUFFER);
+    let (news, mut ahead) = mpsc::channel(FRAME_BUFFER);
+    let emitter = Emitter::new(frames_tx).with_ahead(news);
+    let mut attached = Attached::through(emitter, frames, &at(&server.url()), None);
+
+    attached.until_delivered(1).await;
+
+    let told = tokio::time::timeout(PATIENCE, ahead.recv()).await.expect("in time");
+    assert!(matches!(told, Some(Ahead::Over)));
+    attached.end().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_jetstream_live_messages_come_and_the_note_says_what_is_missing() {
     let messages = recording("1.0.2-healthy");

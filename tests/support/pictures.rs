@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use kvtop::domain::{Provenance, SourceName, SourceState, Timestamp, WorkerRank};
 use kvtop::snapshot::{
-    BlockSizes, Counters, DemoState, Deployment, EventKind, EventRow, Feed, Felt, Gravity,
-    InEngine, Knowledge, Latency, Limits, Playback, RateSet, Rates, RouterLoad, RouterSummary,
-    Series, SeriesSet, Snapshot, SourceRow, Sourced, Totals, TreeSummary, WorkerRow,
+    BlockSizes, CatchingUp, Counters, DemoState, Deployment, EventKind, EventRow, Feed, Felt,
+    Gravity, InEngine, Knowledge, Latency, Limits, Playback, RateSet, Rates, RouterLoad,
+    RouterSummary, Series, SeriesSet, Snapshot, SourceRow, Sourced, Totals, TreeSummary, WorkerRow,
 };
 
 /// 14:39:02.114 UTC of some day.
@@ -351,6 +351,18 @@ pub(crate) fn late_attach() -> Snapshot {
     picture.sources[2].why = String::from("pods/log is forbidden");
     picture.sources[2].retry_at = Some(NOW.after(Duration::from_secs(4)));
     picture.sources[0].gaps = 3;
+    picture
+}
+
+/// Returns the present of a deployment whose long history is still being read.
+pub(crate) fn history_read_ahead() -> Snapshot {
+    let mut picture = late_attach();
+    for row in Arc::make_mut(&mut picture.workers) {
+        row.reading = true;
+    }
+    let left = Some(Duration::from_secs(8));
+    picture.catching_up = Some(CatchingUp { read: 340_000, total: 1_000_000, left, ahead: true });
+    picture.tree.incomplete = vec![String::from("2 of 2 ranks: older blocks are still to be read")];
     picture
 }
 

@@ -35,7 +35,7 @@ pub(super) fn rows(known: &Knowledge, verdicts: &Verdicts, at: Timestamp) -> Vec
         let rank = u32::try_from(index).ok().filter(|_| mismatch)?;
         known.routing.prefixes.reuse.publisher_size_of(rank)
     };
-    let reading = super::catching_up(&known.streams.sources).is_some();
+    let reading = super::catching_up(&known.streams).is_some();
     // Pictures of the past keep the rows: with room for as many as there are, none is moved while they are made.
     let mut rows = Vec::with_capacity(known.fleet.workers.ranks().len());
     rows.extend(chosen(known).map(|rank| row(known, rank, proven(rank.0), reading, at)));

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use crate::domain::{HistoryNote, Timestamp};
 use crate::dynamo::plane;
 use crate::frame::{Body, Frame, Origin};
-use crate::source::{Emitter, Offer};
+use crate::source::{Ahead, Emitter, Offer};
 
 use super::account::Account;
+use super::ahead::{AheadRead, LONG};
 use super::join::{Lane, Mark};
 use super::presumed::Presumed;
 use super::reach::Reach;
@@ -69,6 +70,8 @@ pub(super) struct Feed {
     /// Passed on live since then.
     sent: Sent,
     phase: Phase,
+    /// What is passed on before a long history; none where it is short, or was read.
+    ahead: Option<AheadRead>,
     held: VecDeque<Held>,
     held_bytes: usize,
     /// Number that came over a connection that is gone.
@@ -101,6 +104,7 @@ impl Feed {
             joined: 0,
             sent: Sent::default(),
             phase: Phase::Asking,
+            ahead: None,
             held: VecDeque::new(),
             held_bytes: 0,
             stale: 0,
@@ -176,6 +180,7 @@ impl Feed {
 
     /// Live messages were lost, nobody knows which.
     pub(super) fn lost(&mut self) {
+        self.ahead = None;
         self.torn = !matches!(self.phase, Phase::Direct);
         self.doubt = true;
     }
@@ -299,6 +304,74 @@ impl Feed {
         }
     }
 
+    /// Returns true at the begin of a first read that takes long.
+    pub(super) fn begins_long_read(&self) -> bool {
+        matches!(&self.phase, Phase::Reading(reading) if reading.is_first() && reading.left() > LONG)
+    }
+
+    /// Begins with the newest messages, unless some of the history were passed on before.
+    pub(super) fn begin_ahead(&mut self) {
+        let Phase::Reading(reading) = &self.phase else { return };
+        if self.ahead.is_none() && reading.is_first() {
+            self.ahead = Some(AheadRead::new(reading.first, reading.last));
+        }
+    }
+
+    /// Returns true while something is passed on before the history.
+    pub(super) fn is_ahead(&self) -> bool {
+        self.ahead.is_some()
+    }
+
+    /// Returns the numbers of the newest messages to ask the stream for.
+    pub(super) fn seqs_ahead(&self) -> Option<Seqs> {
+        self.ahead.as_ref()?.seqs()
+    }
+
+    /// Takes one of the newest messages.
+    pub(super) fn stored_ahead(&mut self, message: Stored, now: Timestamp, emitter: &Emitter) {
+        let Some(AheadRead::Newest(reading)) = &mut self.ahead else { return };
+        if *message.subject != *self.subject {
+            return;
+        }
+        reading.take(message.seq, &message.payload);
+        let frame = stored_frame(&self.stream, &self.subject, message, now);
+        self.pass_ahead(frame, emitter);
+    }
+
+    /// The newest messages have all been read.
+    pub(super) fn exhausted_ahead(&mut self) {
+        let lanes = self.held_lanes();
+        let torn = self.torn;
+        if let Some(ahead) = &mut self.ahead {
+            ahead.read(&lanes, torn);
+        }
+    }
+
+    /// Passes on the live messages that wait for the history, as far as there is room.
+    pub(super) fn flush_ahead(&mut self, emitter: &Emitter) {
+        while emitter.has_room_ahead()
+            && let Some(AheadRead::Live { looked_at, stored }) = &mut self.ahead
+            && let Some(held) = self.held.get(*looked_at)
+        {
+            *looked_at += 1;
+            let read = stored.get_mut(&held.lane).and_then(Iterator::next);
+            let frame = held.frame.clone();
+            if read != Some(true) {
+                self.pass_ahead(frame, emitter);
+            }
+        }
+        if self.ahead.is_some() && matches!(self.phase, Phase::Direct) {
+            self.ahead = None;
+        }
+    }
+
+    /// Passes `frame` on before the history. Where that fails the history alone is left.
+    fn pass_ahead(&mut self, frame: Frame, emitter: &Emitter) {
+        if emitter.offer_ahead(Ahead::Frame(frame)) != Offer::Taken {
+            self.ahead = None;
+        }
+    }
+
     /// Takes a stored message that was asked for. Returns true when to ask for other numbers.
     pub(super) fn stored(&mut self, message: Stored, now: Timestamp, emitter: &Emitter) -> bool {
         let Phase::Reading(reading) = &mut self.phase else { return false };
@@ -318,13 +391,8 @@ impl Feed {
                     self.account.was_stored();
                     return false;
                 }
-                let origin = Origin::Jetstream {
-                    stream: Arc::clone(&self.stream),
-                    seq: message.seq,
-                    subject: Arc::clone(&self.subject),
-                };
-                let body = Body::Whole(message.payload);
-                match emitter.offer(Frame { at: now, time: message.time, origin, body }) {
+                let frame = stored_frame(&self.stream, &self.subject, message, now);
+                match emitter.offer(frame) {
                     Offer::Taken => self.account.counts.received += 1,
                     Offer::Full => {
                         emitter.count_drop();
@@ -351,13 +419,13 @@ impl Feed {
         let vanished = self.account.settle(&mut reading, true);
         self.presumed.add(reading.take_presumed());
         self.account.refilled(missed);
-        let mut lanes: HashMap<Lane, Vec<Mark>> = HashMap::new();
-        for held in &self.held {
-            lanes.entry(held.lane).or_default().push(held.mark);
-        }
+        let lanes = self.held_lanes();
         let torn = self.torn || vanished > 0;
         let read = reading.join(&lanes, torn, &mut self.sent);
         self.joined = self.joined.max(last);
+        if let Some(ahead) = &mut self.ahead {
+            *ahead = AheadRead::Done;
+        }
         if self.reach.joins(&read) {
             self.phase = Phase::Flushing;
             self.torn = false;
@@ -373,6 +441,15 @@ impl Feed {
         });
         self.held_bytes = self.held.iter().map(|held| held.frame.len()).sum();
         Some(missed)
+    }
+
+    /// Returns the marks of what is held, by lane.
+    fn held_lanes(&self) -> HashMap<Lane, Vec<Mark>> {
+        let mut lanes: HashMap<Lane, Vec<Mark>> = HashMap::new();
+        for held in &self.held {
+            lanes.entry(held.lane).or_default().push(held.mark);
+        }
+        lanes
     }
 
     /// Passes on what was held, as far as there is room.
@@ -419,6 +496,7 @@ impl Feed {
                 }
             }
         }
+        self.ahead = None;
         self.account.disconnected();
         self.stale = self.held.len();
         self.suspect = false;
@@ -430,6 +508,16 @@ impl Feed {
         let ledger = Some(self.account.ledger());
         self.history.clone().map(|note| HistoryNote { ledger, ..note })
     }
+}
+
+/// Returns the frame of a stored message.
+fn stored_frame(stream: &Arc<str>, subject: &Arc<str>, message: Stored, now: Timestamp) -> Frame {
+    let origin = Origin::Jetstream {
+        stream: Arc::clone(stream),
+        seq: message.seq,
+        subject: Arc::clone(subject),
+    };
+    Frame { at: now, time: message.time, origin, body: Body::Whole(message.payload) }
 }
 
 #[cfg(test)]

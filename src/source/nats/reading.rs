@@ -29,7 +29,7 @@ struct Seen {
 /// A read in progress.
 #[derive(Debug)]
 pub(super) struct Reading {
-    first: u64,
+    pub(super) first: u64,
     pub(super) last: u64,
     /// Messages that should have come live, and had not.
     pub(super) missed: u64,
@@ -115,6 +115,16 @@ impl Reading {
                 Box::new(missing.clone().into_iter().chain(*rest_from..=self.last))
             }
         }
+    }
+
+    /// Returns true when nothing of the stream was passed on before.
+    pub(super) fn is_first(&self) -> bool {
+        self.sent == 0 && self.taken == 0 && matches!(self.step, Step::Fetch { .. })
+    }
+
+    /// Returns how many messages are still to be asked for.
+    pub(super) fn left(&self) -> u64 {
+        self.last.saturating_sub(self.reached)
     }
 
     /// Takes the stored message `payload` with number `seq`.

@@ -23,7 +23,7 @@ use crate::clock;
 use crate::domain::{SourceState, Timestamp};
 use crate::dynamo::plane;
 use crate::frame::{Body, Frame, Origin};
-use crate::source::{Desired, Emitter, Pace};
+use crate::source::{Ahead, Desired, Emitter, Offer, Pace};
 
 use arrived::arrived;
 use history::{Reader, next_answers};
@@ -93,6 +93,8 @@ pub(super) struct Memory {
     pub(super) status: Status,
     /// Subjects of the event plane of the Dynamo namespaces to listen to.
     planes: Vec<String>,
+    /// What is passed on before a long history.
+    ahead: AheadState,
     /// Prefixes of the streams of those; all streams when there is none.
     prefixes: Arc<[String]>,
     pub(super) feeds: HashMap<String, Feed>,
@@ -108,7 +110,38 @@ impl Memory {
             namespaces.iter().map(|name| format!("namespace.{name}.>")).collect()
         };
         let prefixes = namespaces.iter().map(|name| stream_prefix(name)).collect();
-        Self { emitter, status, planes, prefixes, feeds, subjects }
+        let ahead = if emitter.shows_ahead() { AheadState::Possible } else { AheadState::Over };
+        Self { emitter, status, planes, ahead, prefixes, feeds, subjects }
+    }
+
+    /// Begins with the newest messages of all streams, where the history of one takes long.
+    fn begin_ahead(&mut self) {
+        let long =
+            self.ahead == AheadState::Possible && self.feeds.values().any(Feed::begins_long_read);
+        if long || self.ahead == AheadState::Begun {
+            self.ahead = AheadState::Begun;
+            self.feeds.values_mut().for_each(Feed::begin_ahead);
+        }
+    }
+
+    /// Passes on live messages that wait for a history, and says when none is left that does.
+    fn flush_ahead(&mut self) {
+        if self.ahead == AheadState::Over {
+            return;
+        }
+        for feed in self.feeds.values_mut() {
+            feed.flush_ahead(&self.emitter);
+        }
+        let goes_on = match self.ahead {
+            AheadState::Possible => {
+                !self.status.has_surveyed() || self.feeds.values().any(Feed::is_asking)
+            }
+            AheadState::Begun => self.feeds.values().any(Feed::is_ahead),
+            AheadState::Over => true,
+        };
+        if !goes_on && self.emitter.offer_ahead(Ahead::Over) != Offer::Full {
+            self.ahead = AheadState::Over;
+        }
     }
 
     fn interned(&mut self, subject: &str) -> Arc<str> {
@@ -122,6 +155,17 @@ impl Memory {
         self.subjects.insert(subject.to_string(), Arc::clone(&subject));
         subject
     }
+}
+
+/// What is passed on before a long history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AheadState {
+    /// Nothing so far: it is not known whether a history takes long.
+    Possible,
+    /// The newest messages, and what comes live.
+    Begun,
+    /// Nothing more: the frames have all that there is, or go on alone.
+    Over,
 }
 
 type Live = ReadyChunks<stream::SelectAll<Subscriber>>;
@@ -210,7 +254,8 @@ impl<'a> Session<'a> {
             if !self.memory.status.heard {
                 return End::Unheard;
             }
-            let room = self.memory.emitter.has_room();
+            let emitter = &self.memory.emitter;
+            let room = self.reader.as_ref().is_some_and(|reader| reader.has_room(emitter));
             tokio::select! {
                 wanted = desired.wait_for(|wanted| *wanted != Desired::Running) => {
                     drop(wanted);
@@ -225,7 +270,7 @@ impl<'a> Session<'a> {
                     Some(messages) => self.receive_and_gather(messages).await,
                     None => return End::Lost("the connection was closed".to_owned()),
                 },
-                answers = next_answers(&mut self.reader), if room && self.reader.is_some() => {
+                answers = next_answers(&mut self.reader), if room => {
                     self.read(answers);
                 }
                 () = alarm.as_mut() => {
@@ -256,6 +301,7 @@ impl<'a> Session<'a> {
             self.survey = Some(Box::pin(jetstream::survey(self.client.clone(), wanted)));
         }
         let mut waiting = self.reader.is_some();
+        self.memory.flush_ahead();
         for feed in self.memory.feeds.values_mut() {
             feed.flush(&self.memory.emitter);
             waiting |= feed.is_flushing();

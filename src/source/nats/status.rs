@@ -174,6 +174,11 @@ impl Status {
         self.changed |= !std::mem::replace(&mut self.surveyed, true);
     }
 
+    /// Returns true once it is known which streams there are to be read.
+    pub(super) const fn has_surveyed(&self) -> bool {
+        self.surveyed
+    }
+
     /// Records how far the read of a stream is.
     pub(super) fn history(&mut self, note: HistoryNote) {
         let finished = note.complete;

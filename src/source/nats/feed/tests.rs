@@ -71,8 +71,12 @@ struct World {
     lost: bool,
     feed: Feed,
     reader: Option<Seqs>,
+    /// The newest messages that are being read.
+    newest: Option<Seqs>,
     emitter: Emitter,
     frames: mpsc::Receiver<Frame>,
+    /// What is passed on before the history; none where nobody looks at it.
+    ahead: Option<mpsc::Receiver<Ahead>>,
 }
 
 impl World {
@@ -89,9 +93,18 @@ impl World {
             lost: false,
             feed: Feed::new("s-kv-events"),
             reader: None,
+            newest: None,
             emitter: Emitter::new(frames_tx),
             frames,
+            ahead: None,
         }
+    }
+
+    /// A world in which somebody looks at the newest messages of every history, however short.
+    fn with_a_screen() -> Self {
+        let (news, ahead) = mpsc::channel(8192);
+        let world = Self::new();
+        Self { emitter: world.emitter.with_ahead(news), ahead: Some(ahead), ..world }
     }
 
     fn step(&mut self, step: Step) {
@@ -115,9 +128,11 @@ impl World {
             Step::Read => self.read(),
             Step::Disconnect => {
                 self.connected = false;
-                self.reader = None;
+                (self.reader, self.newest) = (None, None);
                 self.on_the_way = Default::default();
                 self.feed.disconnected();
+                // A screen goes on with the frames alone.
+                self.ahead.iter_mut().for_each(mpsc::Receiver::close);
             }
             // What is being stored now was never on the way to this subscription.
             Step::Connect => self.connected = true,
@@ -177,9 +192,41 @@ impl World {
         if self.feed.found(&extent) == Standing::Anew {
             self.reader = None;
         }
+        if self.emitter.shows_ahead() {
+            self.feed.begin_ahead();
+        }
+    }
+
+    /// Reads one of the newest messages. Returns false when there is none to read before the history.
+    fn read_newest(&mut self) -> bool {
+        if self.newest.is_none() {
+            self.newest = self.feed.seqs_ahead();
+        }
+        let Some(newest) = &mut self.newest else { return false };
+        match newest.next() {
+            None => {
+                self.feed.exhausted_ahead();
+                self.newest = None;
+            }
+            Some(seq) if usize::try_from(seq).unwrap() <= self.aged => {}
+            Some(seq) => {
+                let message = self.stored(seq);
+                self.feed.stored_ahead(message, Timestamp(0), &self.emitter);
+            }
+        }
+        true
+    }
+
+    fn stored(&self, seq: u64) -> Stored {
+        let payload = self.stream[usize::try_from(seq).unwrap() - 1].clone();
+        Stored { seq, subject: "s-kv-events.kv-events".to_owned(), payload, time: None }
     }
 
     fn read(&mut self) {
+        self.feed.flush_ahead(&self.emitter);
+        if self.read_newest() {
+            return;
+        }
         self.feed.flush(&self.emitter);
         if self.reader.is_none() {
             self.reader = self.feed.seqs();
@@ -195,9 +242,7 @@ impl World {
             return;
         }
         self.reads += 1;
-        let payload = self.stream[place].clone();
-        let subject = "s-kv-events.kv-events".to_owned();
-        let message = Stored { seq, subject, payload, time: None };
+        let message = self.stored(seq);
         if self.feed.stored(message, Timestamp(0), &self.emitter) {
             self.reader = None;
         }
@@ -218,7 +263,7 @@ impl World {
                 self.read();
             }
         }
-        assert!(matches!(self.feed.phase, Phase::Direct));
+        assert!(matches!(self.feed.phase, Phase::Direct) && !self.feed.is_ahead());
         let mut delivered: BTreeMap<usize, Vec<Bytes>> = BTreeMap::new();
         while let Ok(frame) = self.frames.try_recv() {
             let Body::Whole(payload) = frame.body else { panic!("one piece") };
@@ -247,6 +292,33 @@ proptest! {
                 expected.sort();
             }
             prop_assert_eq!(delivered, expected, "worker {}", worker);
+        }
+    }
+
+    #[test]
+    fn what_a_screen_sees_ahead_changes_nothing_that_is_passed_on_in_order(steps in steps()) {
+        let mut shown = World::with_a_screen();
+        for step in steps {
+            shown.step(step);
+        }
+        let published = shown.published.clone();
+        let lost = shown.lost;
+        let mut delivered = shown.finish();
+        for (worker, mut expected) in published.into_iter().enumerate() {
+            let mut delivered = delivered.remove(&worker).unwrap_or_default();
+            if lost {
+                delivered.sort();
+                expected.sort();
+            }
+            prop_assert_eq!(delivered, expected, "worker {}", worker);
+        }
+        let mut newest = [None; WORKERS];
+        while let Ok(Ahead::Frame(frame)) = shown.ahead.as_mut().unwrap().try_recv() {
+            let Body::Whole(payload) = frame.body else { panic!("one piece") };
+            let worker = usize::from(payload[13] - b'0');
+            let at = shown.published[worker].iter().position(|it| *it == payload);
+            prop_assert!(at > newest[worker] || lost, "{:?} after {:?}", at, newest[worker]);
+            newest[worker] = at;
         }
     }
 
@@ -484,6 +556,41 @@ fn a_loss_is_confirmed_by_a_second_look_and_made_good() {
 
     assert!(world.feed.seqs().is_some());
     assert_eq!(world.settle().remove(&0).map(|it| it.len()), Some(2));
+}
+
+#[test]
+fn the_newest_of_a_long_history_and_what_is_live_come_before_the_rest() {
+    const STORED: usize = 40_000;
+    let mut world = World::with_a_screen();
+    let (frames_tx, frames) = mpsc::channel(STORED + 8);
+    let (news, mut ahead) = mpsc::channel(STORED);
+    world.emitter = Emitter::new(frames_tx).with_ahead(news);
+    world.frames = frames;
+    for _ in 0..STORED - 1 {
+        world.step(Step::Publish(0));
+        world.step(Step::Store);
+    }
+    world.step(Step::Connect);
+    // One is live and stored, one is live alone.
+    world.step(Step::Publish(0));
+    world.step(Step::Store);
+    world.step(Step::Publish(1));
+    world.survey();
+    assert!(world.feed.is_ahead());
+
+    while world.read_newest() {}
+    world.feed.flush_ahead(&world.emitter);
+
+    let mut seen = Vec::new();
+    while let Ok(Ahead::Frame(frame)) = ahead.try_recv() {
+        let Body::Whole(payload) = frame.body else { panic!("one piece") };
+        seen.push(payload);
+    }
+    let newest = &world.published[0][STORED - 16_384..];
+    assert_eq!(seen[..16_384], *newest);
+    assert_eq!(seen[16_384..], world.published[1]);
+    assert!(world.frames.try_recv().is_err(), "the history comes later");
+    assert_eq!(world.feed.seqs().map(Iterator::count), Some(STORED));
 }
 
 #[test]

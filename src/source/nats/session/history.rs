@@ -6,13 +6,26 @@ use futures_util::future;
 use futures_util::stream::StreamExt;
 
 use crate::clock;
+use crate::source::Emitter;
 use crate::source::nats::feed::{Feed, Standing};
 use crate::source::nats::stream::{self, Absent, Extent, Messages, Stored, Survey};
 
 use super::{LOOK_AGAIN, SURVEY_EVERY, SURVEY_PATIENCE, SURVEY_REFUSED, SURVEY_SOON, Session};
 
-/// The feed whose history is being read, and the answers.
-pub(super) type Reader = (String, Messages);
+/// A read of what a stream holds.
+pub(super) struct Reader {
+    stream: String,
+    /// True when only the newest messages are read, for a screen that need not wait for the rest.
+    ahead: bool,
+    answers: Messages,
+}
+
+impl Reader {
+    /// Returns true when there is room for more answers.
+    pub(super) fn has_room(&self, emitter: &Emitter) -> bool {
+        if self.ahead { emitter.has_room_ahead() } else { emitter.has_room() }
+    }
+}
 
 impl Session<'_> {
     pub(super) fn survey_soon(&mut self) {
@@ -67,7 +80,7 @@ impl Session<'_> {
             match feed.found(extent) {
                 Standing::Suspect => suspect = true,
                 Standing::Anew => {
-                    self.reader.take_if(|(key, _)| *key == **stream);
+                    self.reader.take_if(|reader| !reader.ahead && *reader.stream == **stream);
                 }
                 Standing::Even | Standing::Read => {}
             }
@@ -86,6 +99,7 @@ impl Session<'_> {
         if suspect {
             self.survey_soon();
         }
+        self.memory.begin_ahead();
         for feed in self.memory.feeds.values() {
             if let Some(history) = feed.history().filter(|history| !history.complete) {
                 self.memory.status.history(history);
@@ -99,17 +113,46 @@ impl Session<'_> {
         if self.reader.is_some() {
             return;
         }
-        let next = self.memory.feeds.iter().find_map(|(key, feed)| Some((key, feed.seqs()?)));
-        if let Some((key, seqs)) = next {
-            self.reader = Some((key.clone(), stream::messages(&self.client, key, seqs)));
+        let feeds = || self.memory.feeds.iter();
+        let newest = feeds().find_map(|(key, feed)| Some((key, feed.seqs_ahead()?, true)));
+        let whole = || feeds().find_map(|(key, feed)| Some((key, feed.seqs()?, false)));
+        if let Some((stream, seqs, ahead)) = newest.or_else(whole) {
+            let answers = stream::messages(&self.client, stream, seqs);
+            self.reader = Some(Reader { stream: stream.clone(), ahead, answers });
+        }
+    }
+
+    /// Takes answers to questions for the newest messages.
+    fn read_ahead(&mut self, answers: Option<Vec<Result<Option<Stored>, String>>>) {
+        let memory = &mut *self.memory;
+        let Some(reader) = &self.reader else { return };
+        let Some(feed) = memory.feeds.get_mut(&reader.stream) else { return };
+        let mut done = answers.is_none();
+        let now = clock::now();
+        for answer in answers.into_iter().flatten() {
+            match answer {
+                Ok(Some(message)) => feed.stored_ahead(message, now, &memory.emitter),
+                Ok(None) => {}
+                // The read of the whole history meets the same trouble and tells of it.
+                Err(_) => done = true,
+            }
+        }
+        if done {
+            feed.exhausted_ahead();
+        }
+        if done || !feed.is_ahead() {
+            self.reader = None;
+            self.read_on();
         }
     }
 
     pub(super) fn read(&mut self, answers: Option<Vec<Result<Option<Stored>, String>>>) {
+        if self.reader.as_ref().is_some_and(|reader| reader.ahead) {
+            return self.read_ahead(answers);
+        }
         let memory = &mut *self.memory;
-        let Some(feed) = self.reader.as_ref().and_then(|(key, _)| memory.feeds.get_mut(key)) else {
-            return;
-        };
+        let Some(reader) = &self.reader else { return };
+        let Some(feed) = memory.feeds.get_mut(&reader.stream) else { return };
         let exhausted = answers.is_none();
         let mut anew = false;
         let now = clock::now();
@@ -149,7 +192,7 @@ pub(super) async fn next_answers(
     reader: &mut Option<Reader>,
 ) -> Option<Vec<Result<Option<Stored>, String>>> {
     match reader {
-        Some((_, messages)) => messages.next().await,
+        Some(reader) => reader.answers.next().await,
         None => future::pending().await,
     }
 }

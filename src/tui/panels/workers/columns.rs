@@ -216,7 +216,7 @@ impl Pen<'_> {
     /// Returns the cell of a column for one worker.
     pub(super) fn cell(&self, col: Col, entry: &Entry<'_>) -> Part {
         let spec = col.spec();
-        let early = entry.row.reading && spec.of_events;
+        let early = entry.row.reading && self.lacks_events(spec);
         if (entry.row.gone && spec.measured) || early || !self.is_provided(spec) {
             return self.known(None);
         }
@@ -226,11 +226,15 @@ impl Pen<'_> {
     /// Returns the cell of a column for all workers together.
     pub(super) fn total(&self, col: Col) -> Part {
         let spec = col.spec();
-        let early = self.context.snapshot.catching_up.is_some() && spec.of_events;
-        if early || !self.is_provided(spec) {
+        if self.lacks_events(spec) || !self.is_provided(spec) {
             return self.known(None);
         }
         spec.total.map_or_else(|| plain(String::new()), |total| total(self))
+    }
+
+    /// Returns true when a column counts events that are still to be read.
+    fn lacks_events(&self, spec: &Spec) -> bool {
+        spec.of_events && self.context.snapshot.catching_up.is_some_and(|behind| !behind.ahead)
     }
 
     /// Returns true when the sources that provide a column's values are open.
