@@ -3,6 +3,7 @@
 
     tests/perf/live.py target/release/kvtop [--rates 1000,10000,50000] [--seconds 15] [--workers 128]
     tests/perf/live.py target/release/kvtop --fleet    # 1,000 workers of 8 ranks, 5 million blocks, 200x60
+    tests/perf/live.py target/release/kvtop --hour     # resident memory, minute by minute, at 1,000 events/s
 
 A publisher of its own sends KV events in the form of Dynamo 1.6, about 730 bytes each, through a nats-server
 (NATS_SERVER_BIN, the PATH, or target/tools) to kvtop: its share every two milliseconds. After five seconds of
@@ -204,11 +205,16 @@ class Terminal:
         os.waitpid(self.pid, 0)
 
 
-def server():
+def server_program():
     known = [os.environ.get("NATS_SERVER_BIN"), shutil.which("nats-server"), "target/tools/nats-server"]
     program = next((path for path in known if path and os.path.exists(path)), None)
     if program is None:
         sys.exit("no nats-server: set NATS_SERVER_BIN, or run tests/run, which fetches one into target/tools")
+    return program
+
+
+def server():
+    program = server_program()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -226,6 +232,27 @@ def row(name, measured, verdict=""):
     print(f"{name:32} {share:7.1f} {switches:11.0f} {output:9.1f} {resident:7.1f}  {verdict}", flush=True)
 
 
+def hour(program, workers, minutes=60, rate=1_000):
+    """Prints the resident memory of each minute. Returns true when it grew by no more than a megabyte after the half."""
+    nats, port = server()
+    kvtop = Terminal([program, "--nats-url", f"nats://127.0.0.1:{port}"])
+    told = [str(it) for it in (port, workers, 1, CHAINS, rate, minutes * 60 + 10)]
+    sender = subprocess.Popen([sys.executable, __file__, "publish", *told], stdout=subprocess.PIPE)
+    sender.stdout.readline()
+    resident = []
+    for minute in range(1, minutes + 1):
+        time.sleep(60)
+        resident.append(kvtop.resident())
+        print(f"{minute:4} min {resident[-1]:7.1f} MB", flush=True)
+    kvtop.end()
+    sender.communicate()
+    nats.terminate()
+    nats.wait()
+    grown = resident[-1] - resident[len(resident) // 2]
+    print(f"grown in the second half: {grown:.1f} MB  {'PASS' if grown <= 1 else 'FAIL (at most 1)'}")
+    return grown <= 1
+
+
 def main():
     words = argparse.ArgumentParser()
     words.add_argument("kvtop")
@@ -236,12 +263,19 @@ def main():
     words.add_argument("--chains", type=int, default=CHAINS, help="chains of 60 blocks that a rank holds")
     words.add_argument("--keys", type=int, default=60)
     words.add_argument("--fleet", action="store_true")
+    words.add_argument("--hour", action="store_true")
     options = words.parse_args()
     key_goal, size = KEY_GOAL_MS, SIZE
     if options.fleet:
         options.workers, options.ranks, options.chains, key_goal = FLEET
         options.rates, size = "50000", FLEET_SIZE
     met = True
+    state = tempfile.mkdtemp(prefix="kvtop-perf-")
+    os.environ.update(XDG_STATE_HOME=state, XDG_CONFIG_HOME=state)
+    if options.hour:
+        met = hour(options.kvtop, options.workers)
+        shutil.rmtree(state, ignore_errors=True)
+        return 0 if met else 1
     print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
     print(f"{'':32} {'% core':>7} {'switches/s':>11} {'kB/s':>9} {'RSS MB':>7}")
     for name in ["btop", "htop", "top"]:
@@ -250,8 +284,6 @@ def main():
             time.sleep(3)
             row(name, program.measure(options.seconds))
             program.end()
-    state = tempfile.mkdtemp(prefix="kvtop-perf-")
-    os.environ.update(XDG_STATE_HOME=state, XDG_CONFIG_HOME=state)
     for rate in [int(rate) for rate in options.rates.split(",")]:
         nats, port = server()
         crew = options.workers * options.ranks
