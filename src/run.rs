@@ -1,6 +1,7 @@
 //! The composition root: the only layer that spawns, waits and selects.
 
 mod ahead;
+mod aside;
 mod bundle;
 mod check;
 mod cluster;

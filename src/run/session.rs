@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
-use tokio::task::JoinHandle;
 
 use super::RunError;
 use super::ahead::{Engines, Vanguard};
+use super::aside::Aside;
 use super::driver;
 use super::ending;
 use super::fleet::{self, Asked, FleetWatch};
@@ -61,7 +61,7 @@ pub(super) struct Sessions {
 }
 
 struct Session {
-    driver: JoinHandle<()>,
+    driver: Aside,
     /// The graph deployment that is shown alone.
     choice: watch::Sender<Option<String>>,
     /// The cluster's client; none without Kubernetes.
@@ -80,13 +80,14 @@ impl Session {
         let (pictures, queries) = (screen.pictures.clone(), screen.queries.clone());
         let engines = Engines { whole: engine, vanguard };
         let driver = driver::live(engines, frames, feeds, attach, pictures, queries, choices);
-        let driver = tokio::spawn(driver);
+        let driver = Aside::run("engine", driver);
         (Self { driver, choice, client, _feed: feed }, Arc::new(sources))
     }
 
     /// Returns a session that shows a fleet. It has no sources.
     fn among(fleet: &FleetWatch, screen: &Screen) -> Self {
-        let driver = tokio::spawn(show_fleet(fleet.shown.clone(), screen.pictures.clone()));
+        let driver = show_fleet(fleet.shown.clone(), screen.pictures.clone());
+        let driver = Aside::run("fleet", driver);
         let client = fleet.client.clone();
         let (choice, _) = watch::channel(None);
         let (feed, _) = watch::channel(Feed::Live);
@@ -160,7 +161,7 @@ impl Sessions {
     pub(super) async fn run(mut self, mut wanted: mpsc::Receiver<Action>) {
         loop {
             tokio::select! {
-                _ = &mut self.session.driver => return,
+                () = self.session.driver.ended() => return,
                 action = wanted.recv() => match action {
                     None => return,
                     Some(Action::LookAt(aim)) => self.obey(aim).await,
@@ -250,9 +251,8 @@ impl Sessions {
     /// Goes back to the fleet.
     async fn leave(&mut self) {
         let Some(fleet) = &self.fleet else { return };
-        self.session.driver.abort();
         // Nothing of the deployment may be shown after the fleet.
-        drop((&mut self.session.driver).await);
+        self.session.driver.stop().await;
         self.session = Session::among(fleet, &self.screen);
         self.args = self.first.clone();
         self.unsure = false;
@@ -392,9 +392,8 @@ impl Sessions {
             }
         };
         self.open = None;
-        self.session.driver.abort();
         // Nothing of the old engine may be shown after something of the new one.
-        drop((&mut self.session.driver).await);
+        self.session.driver.stop().await;
         let (label, asked) = (live.target.label.clone(), live.target.asked.clone());
         let deployment = Deployment { label, asked, ..Deployment::default() };
         let blank = Snapshot { deployment, ..Snapshot::default() };

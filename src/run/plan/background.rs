@@ -16,9 +16,9 @@ use crate::tui::planning::{Planning, Stage};
 const SIMULATE: Duration = Duration::from_secs(240);
 /// Cores that are left to the screen and the engine.
 const SPARE: usize = 1;
-/// The priority of the threads, from 0 as usual to 19.
+/// The priority of the threads, from 0 as usual to 19: they make way for the engine.
 #[cfg(target_os = "linux")]
-const NICENESS: i32 = 10;
+const NICENESS: i32 = super::super::aside::NICENESS + 5;
 
 /// Starts and stops plans, and has the state of the last one.
 #[derive(Debug)]
