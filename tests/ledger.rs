@@ -230,4 +230,6 @@ fn while_history_is_read_no_worker_is_healthy_and_no_count_is_0() {
     let screen = shown(&["-o", "text", "--view", "workers"]);
     assert!(screen.contains("reading history"), "{screen}");
     assert!(!screen.contains("✓ ok"), "{screen}");
+    let overview = shown(&["-o", "text"]);
+    assert_eq!(overview.matches("○ not known yet").count(), 2, "{overview}");
 }

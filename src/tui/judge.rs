@@ -101,10 +101,10 @@ fn publishes_empty(row: &WorkerRow, limits: &Limits) -> bool {
     stores >= limits.stores && empty as f64 >= limits.empty * stores as f64
 }
 
-/// Returns the share of a worker's stores that were rejected; none until its earlier blocks are known, and without
-/// stores.
+/// Returns the share of a worker's stores that were rejected; none until its earlier blocks are known, without
+/// stores, and while history is read.
 pub fn rejected(row: &WorkerRow) -> Option<f64> {
-    row.orphan_share.filter(|_| row.knowledge == Knowledge::Complete && !row.gone)
+    row.orphan_share.filter(|_| row.knowledge == Knowledge::Complete && !row.gone && !row.reading)
 }
 
 /// Returns the state of a figure: good within its limit, and beyond it as bad as findings say.

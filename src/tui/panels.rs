@@ -254,7 +254,7 @@ impl PanelContext<'_> {
     /// Returns what the orphans of all workers prove.
     fn orphans(&self) -> judge::State {
         match self.orphan_share() {
-            Some(share) if !self.is_warming() => {
+            Some(share) if !self.is_warming() && self.snapshot.catching_up.is_none() => {
                 let beyond = share >= self.snapshot.limits.rejected;
                 judge::figure(beyond, judge::deployment(self.snapshot))
             }

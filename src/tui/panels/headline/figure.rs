@@ -318,6 +318,9 @@ impl Figure {
         let mut present = present(snapshot).peekable();
         let (value, role) = if !snapshot.hears_events() || present.peek().is_none() {
             (glyphs.none.to_owned(), Role::Muted)
+        } else if snapshot.catching_up.is_some_and(|behind| !behind.ahead) {
+            // They are those of some moment in the past.
+            (format!("{} not known yet", glyphs.unknown), Role::Unknown)
         } else if present.any(|row| row.knowledge != Knowledge::Complete) {
             let role = if blocks == 0 { Role::Unknown } else { Role::Title };
             (format!("{}{}", glyphs.least, text::thousands(blocks)), role)
