@@ -329,7 +329,7 @@ fn the_newest_part_of_a_history_proves_no_past_and_misses_nothing() {
             first_seq: 1,
             last_seq: 100_000,
             read: received,
-            complete: false,
+            complete: received == 100_000,
             ledger,
         };
         let said = SourceNote::new(SourceName::Nats, SourceState::Live, "", AT);
@@ -351,6 +351,11 @@ fn the_newest_part_of_a_history_proves_no_past_and_misses_nothing() {
     assert!(seen.ledger.hole.is_none(), "{:?}", seen.ledger);
     let behind = seen.catching_up.unwrap();
     assert_eq!((behind.percent(), behind.ahead), (60, true));
+
+    // Others have read all of it; this one has not, and gives way within a moment.
+    engine.ingest(&[note(100_000)]);
+    let seen = engine.snapshot(&ViewQuery::default(), AT);
+    assert!(seen.catching_up.is_some_and(|behind| behind.ahead));
 }
 
 #[test]

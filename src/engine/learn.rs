@@ -18,9 +18,9 @@ use super::journal::Head;
 use super::known::Index;
 use super::lanes::Lanes;
 use crate::domain::{
-    ActiveLoad, ClaimOf, ClaimValue, ClaimWhat, Decision, Envelope, Fact, GaugeName, HitRate,
-    KvKind, LogWarning, Membership, Overlap, Provenance, RequestEvent, RequestPhase, SourceName,
-    SourceNote, SourceState, Subject, Timestamp, WarningKind, WorkerId, WorkerRank,
+    ActiveLoad, ClaimOf, ClaimValue, ClaimWhat, Decision, Envelope, Fact, GaugeName, HistoryNote,
+    HitRate, KvKind, LogWarning, Membership, Overlap, Provenance, RequestEvent, RequestPhase,
+    SourceName, SourceNote, SourceState, Subject, Timestamp, WarningKind, WorkerId, WorkerRank,
 };
 use crate::dynamo::plane;
 use crate::frame::Frame;
@@ -568,6 +568,12 @@ impl Learner<'_> {
     }
 
     fn source(&mut self, note: &SourceNote) {
+        // Whoever gets the newest part alone has not read the rest when others have.
+        let partial = self.known.streams.history.is_partial();
+        let history = note.history.clone().filter(|history| partial && history.complete);
+        let unread = history.map(|history| HistoryNote { complete: false, ..history });
+        let shown = unread.map(|history| SourceNote { history: Some(history), ..note.clone() });
+        let note = shown.as_ref().unwrap_or(note);
         self.await_dump(note);
         if let Some(history) = &note.history {
             let gone = history.ledger.is_some_and(|ledger| ledger.before > 0);

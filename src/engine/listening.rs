@@ -63,17 +63,16 @@ impl Streams {
             if expected && record.live_since.is_some_and(|since| at.since(since) < SETTLING) {
                 return Some(format!("{name}: just connected"));
             }
-            let Some(history) =
-                note.history.as_ref().filter(|history| !history.complete && !record.has_read)
-            else {
+            // Streams are read one after the other, and later reads only fill in what came meanwhile.
+            let mut readings = record.readings.values();
+            let Some(reading) = readings.find(|it| !it.note.complete && !it.was_whole) else {
                 continue;
             };
-            let since = record.reading_since.unwrap_or(note.at);
-            if at.since(since) < READING {
+            if self.history.is_partial() || at.since(reading.began.0) < READING {
                 return Some(format!(
                     "stored KV events: {} of {} messages were read",
-                    history.read,
-                    history.last_seq.saturating_sub(history.first_seq.saturating_sub(1))
+                    reading.note.read,
+                    reading.note.total()
                 ));
             }
         }

@@ -61,10 +61,6 @@ pub struct SourceRecord {
     pub interrupted: Option<Timestamp>,
     /// Since when it is live without a break; none while it is not.
     pub live_since: Option<Timestamp>,
-    /// Since when it reads history; none while it does not.
-    pub reading_since: Option<Timestamp>,
-    /// True once history was read to its end; later reads only fill in what came meanwhile.
-    pub has_read: bool,
     /// Arrival of the last frame.
     pub last_frame: Option<Timestamp>,
     /// Progress of reading the histories of its streams.
@@ -132,9 +128,6 @@ impl SourceRecord {
         let live = hears && matches!(note.state, SourceState::Live | SourceState::Lossy);
         let since = self.live_since.filter(|_| self.interrupted != Some(note.at));
         self.live_since = live.then(|| since.unwrap_or(note.at));
-        self.has_read |= note.history.as_ref().is_some_and(|history| history.complete);
-        let reads = note.history.as_ref().is_some_and(|history| !history.complete);
-        self.reading_since = reads.then(|| self.reading_since.unwrap_or(note.at));
         let same = |before: &SourceNote| before.state == note.state && before.why == note.why;
         if before.as_ref().is_some_and(same) {
             return false;

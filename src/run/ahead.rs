@@ -16,7 +16,7 @@ use crate::snapshot::{Snapshot, ViewQuery};
 use crate::source::Ahead;
 
 /// The longest wait for a source that may have something to pass on ahead.
-const WAIT: Duration = Duration::from_secs(60);
+const WAIT: Duration = Duration::from_secs(20);
 
 /// The engines of one deployment.
 pub(super) struct Engines {

@@ -7,7 +7,7 @@ use std::future::Future;
 use std::io;
 use std::sync::mpsc;
 
-use tokio::runtime::Builder;
+use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
 use super::STACK;
@@ -56,16 +56,19 @@ impl Aside {
     }
 }
 
-/// Starts a thread that works on what it is sent.
+/// Starts a thread that works on what it is sent; it gives that to the present runtime when it cannot have its own.
 fn thread<F: Future<Output = ()> + Send + 'static>(name: &str) -> io::Result<mpsc::Sender<F>> {
-    let runtime = Builder::new_current_thread().enable_time().build()?;
     let (sender, sent) = mpsc::channel::<F>();
+    let present = Handle::current();
     std::thread::Builder::new().name(name.to_owned()).stack_size(STACK).spawn(move || {
+        let Ok(work) = sent.recv() else { return };
+        let Ok(runtime) = Builder::new_current_thread().enable_time().build() else {
+            present.spawn(work);
+            return;
+        };
         #[cfg(target_os = "linux")]
         rustix::process::setpriority_process(None, NICENESS).unwrap_or_default();
-        if let Ok(work) = sent.recv() {
-            runtime.block_on(work);
-        }
+        runtime.block_on(work);
     })?;
     Ok(sender)
 }

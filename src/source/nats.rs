@@ -97,6 +97,7 @@ struct Source {
 impl Source {
     fn run(mut self) {
         loop {
+            self.memory.flush_ahead();
             let wanted = *self.wanted.borrow_and_update();
             if self.wanted.has_changed().is_err() || !self.memory.status.heard {
                 break;

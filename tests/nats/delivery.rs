@@ -193,6 +193,72 @@ async fn a_screen_gets_the_newest_of_a_long_history_and_live_messages_before_the
     attached.end().await;
 }
 
+/// Whichever of the two is read first, what is live goes ahead until both have been read.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn beside_a_long_history_a_short_one_goes_ahead_too() {
+    const LONG: u64 = 50_000;
+    let server = NatsServer::with_jetstream();
+    let publisher = Publisher::to(&server.url()).await;
+    let short = STREAM.replace("backend", "prefill");
+    publisher.make_stream(STREAM).await;
+    publisher.make_stream(&short).await;
+    let of_short = |number| (format!("{short}.kv-events"), event(9, 0, number));
+    let stored: Vec<Published> = (0..LONG).map(|number| durable(event(1, 0, number))).collect();
+    publisher.publish(&stored).await;
+    publisher.publish(&[of_short(0), of_short(1)]).await;
+    let (frames_tx, frames) = mpsc::channel(FRAME_BUFFER);
+    let (news, mut ahead) = mpsc::channel(FRAME_BUFFER);
+    let emitter = Emitter::new(frames_tx).with_ahead(news);
+    let mut attached = Attached::through(emitter, frames, &at(&server.url()), None);
+    let mut seen = Vec::new();
+    for number in 0..6 {
+        while !seen.contains(&of_short(number).1) {
+            let told = tokio::time::timeout(PATIENCE, ahead.recv()).await;
+            match told.expect("news in time").unwrap() {
+                Ahead::Frame(Frame { body: Body::Whole(payload), .. }) => {
+                    seen.push(payload.to_vec());
+                }
+                other => panic!("{other:?} before {number}"),
+            }
+        }
+        if number > 0 {
+            publisher.publish(&[of_short(number + 1)]).await;
+        }
+    }
+    assert!(attached.frames.len() < stored.len() / 2, "the rest waits for room");
+
+    let looks_on = tokio::spawn(async move { while ahead.recv().await.is_some() {} });
+    attached.until_delivered(stored.len() + 7).await;
+
+    looks_on.abort();
+    assert_eq!(attached.delivered.len(), stored.len() + 7);
+    attached.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cut_while_a_long_history_is_read_ends_what_goes_ahead() {
+    let server = NatsServer::with_jetstream();
+    let publisher = Publisher::to(&server.url()).await;
+    publisher.make_stream(STREAM).await;
+    let stored: Vec<Published> = (0..50_000).map(|number| durable(event(1, 0, number))).collect();
+    publisher.publish(&stored).await;
+    let (frames_tx, frames) = mpsc::channel(FRAME_BUFFER);
+    let (news, mut ahead) = mpsc::channel(FRAME_BUFFER);
+    let emitter = Emitter::new(frames_tx).with_ahead(news);
+    let mut attached = Attached::through(emitter, frames, &at(&server.url()), None);
+    assert!(matches!(ahead.recv().await, Some(Ahead::Frame(_))));
+
+    attached.handle.desired.send_replace(Desired::Suspended);
+
+    let over = async { while !matches!(ahead.recv().await, Some(Ahead::Over)) {} };
+    tokio::time::timeout(PATIENCE, over).await.expect("an end in time");
+    attached.handle.desired.send_replace(Desired::Running);
+    attached.until_delivered(stored.len()).await;
+    assert_eq!(attached.delivered, stored);
+    assert!(ahead.try_recv().is_err(), "it does not begin again");
+    attached.end().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_short_history_is_not_read_ahead() {
     let server = NatsServer::with_jetstream();

@@ -26,8 +26,10 @@ pub(super) enum AheadRead {
         /// For the next held messages of each lane, whether they were among the stored ones.
         stored: HashMap<Lane, std::vec::IntoIter<bool>>,
     },
-    /// The whole history was read, and what was held is on its way.
-    Done,
+    /// The whole history was read: what is passed on goes ahead, too, while others are still to be read.
+    Joined,
+    /// Something was lost, or there was no room. It does not begin again.
+    Broken,
 }
 
 impl AheadRead {
@@ -41,14 +43,14 @@ impl AheadRead {
     pub(super) fn seqs(&self) -> Option<Seqs> {
         match self {
             Self::Newest(reading) => Some(reading.seqs()),
-            Self::Live { .. } | Self::Done => None,
+            Self::Live { .. } | Self::Joined | Self::Broken => None,
         }
     }
 
     /// Every stored message that was asked for came. Live messages follow, but those among `held` that were stored
     /// and read as well.
     pub(super) fn read(&mut self, held: &HashMap<Lane, Vec<Mark>>, torn: bool) {
-        let Self::Newest(reading) = std::mem::replace(self, Self::Done) else { return };
+        let Self::Newest(reading) = std::mem::replace(self, Self::Broken) else { return };
         let stored = reading.join(held, torn, &mut Sent::default());
         let stored = stored.into_iter().map(|(lane, read)| (lane, read.into_iter())).collect();
         *self = Self::Live { looked_at: 0, stored };

@@ -32,6 +32,8 @@ struct Held {
     frame: Frame,
     lane: Lane,
     mark: Mark,
+    /// True once it was passed on ahead of the history.
+    ahead: bool,
 }
 
 /// The state of a feed.
@@ -160,6 +162,7 @@ impl Feed {
     pub(super) fn live(&mut self, frame: Frame, payload: &[u8], emitter: &Emitter) -> u64 {
         let (lane, mark) = (Lane::new(payload), Mark::new(payload));
         if matches!(self.phase, Phase::Direct) && self.reach.is_proven() {
+            self.pass_joined(&frame, emitter);
             self.pass_on(frame, lane, mark, emitter);
             return 0;
         }
@@ -174,13 +177,13 @@ impl Feed {
             return dropped;
         }
         self.held_bytes += payload.len();
-        self.held.push_back(Held { frame, lane, mark });
+        self.held.push_back(Held { frame, lane, mark, ahead: false });
         0
     }
 
     /// Live messages were lost, nobody knows which.
     pub(super) fn lost(&mut self) {
-        self.ahead = None;
+        self.end_ahead();
         self.torn = !matches!(self.phase, Phase::Direct);
         self.doubt = true;
     }
@@ -309,17 +312,35 @@ impl Feed {
         matches!(&self.phase, Phase::Reading(reading) if reading.is_first() && reading.left() > LONG)
     }
 
-    /// Begins with the newest messages, unless some of the history were passed on before.
+    /// Begins with the newest messages where a first read begins; what is passed on already goes ahead from now on.
     pub(super) fn begin_ahead(&mut self) {
-        let Phase::Reading(reading) = &self.phase else { return };
-        if self.ahead.is_none() && reading.is_first() {
-            self.ahead = Some(AheadRead::new(reading.first, reading.last));
+        if self.ahead.is_some() {
+            return;
         }
+        self.ahead = match &self.phase {
+            Phase::Reading(reading) if reading.is_first() => {
+                Some(AheadRead::new(reading.first, reading.last))
+            }
+            Phase::Flushing | Phase::Direct => Some(AheadRead::Joined),
+            Phase::Reading(_) | Phase::Asking => None,
+        };
     }
 
-    /// Returns true while something is passed on before the history.
+    /// Returns true while what is passed on ahead is more than what is passed on.
     pub(super) fn is_ahead(&self) -> bool {
-        self.ahead.is_some()
+        self.ahead.is_some() && !matches!(self.phase, Phase::Direct)
+    }
+
+    /// Returns true once something that should have gone ahead did not.
+    pub(super) fn is_broken_ahead(&self) -> bool {
+        matches!(self.ahead, Some(AheadRead::Broken))
+    }
+
+    /// Nothing more goes ahead.
+    pub(super) fn end_ahead(&mut self) {
+        if self.ahead.is_some() {
+            self.ahead = Some(AheadRead::Broken);
+        }
     }
 
     /// Returns the numbers of the newest messages to ask the stream for.
@@ -351,24 +372,22 @@ impl Feed {
     pub(super) fn flush_ahead(&mut self, emitter: &Emitter) {
         while emitter.has_room_ahead()
             && let Some(AheadRead::Live { looked_at, stored }) = &mut self.ahead
-            && let Some(held) = self.held.get(*looked_at)
+            && let Some(held) = self.held.get_mut(*looked_at)
         {
             *looked_at += 1;
+            held.ahead = true;
             let read = stored.get_mut(&held.lane).and_then(Iterator::next);
             let frame = held.frame.clone();
             if read != Some(true) {
                 self.pass_ahead(frame, emitter);
             }
         }
-        if self.ahead.is_some() && matches!(self.phase, Phase::Direct) {
-            self.ahead = None;
-        }
     }
 
     /// Passes `frame` on before the history. Where that fails the history alone is left.
     fn pass_ahead(&mut self, frame: Frame, emitter: &Emitter) {
         if emitter.offer_ahead(Ahead::Frame(frame)) != Offer::Taken {
-            self.ahead = None;
+            self.end_ahead();
         }
     }
 
@@ -423,8 +442,8 @@ impl Feed {
         let torn = self.torn || vanished > 0;
         let read = reading.join(&lanes, torn, &mut self.sent);
         self.joined = self.joined.max(last);
-        if let Some(ahead) = &mut self.ahead {
-            *ahead = AheadRead::Done;
+        if let Some(ahead @ (AheadRead::Newest(_) | AheadRead::Live { .. })) = &mut self.ahead {
+            *ahead = AheadRead::Joined;
         }
         if self.reach.joins(&read) {
             self.phase = Phase::Flushing;
@@ -464,7 +483,17 @@ impl Feed {
 
     fn pass(&mut self, held: Held, emitter: &Emitter) {
         self.held_bytes = self.held_bytes.saturating_sub(held.frame.len());
+        if !held.ahead {
+            self.pass_joined(&held.frame, emitter);
+        }
         self.pass_on(held.frame, held.lane, held.mark, emitter);
+    }
+
+    /// Passes on ahead what is passed on, while other histories are still to be read.
+    fn pass_joined(&mut self, frame: &Frame, emitter: &Emitter) {
+        if matches!(self.ahead, Some(AheadRead::Joined)) {
+            self.pass_ahead(frame.clone(), emitter);
+        }
     }
 
     /// Passes a live message on. Without room it is lost, unless a stream keeps it: then it is read from there.
@@ -496,7 +525,7 @@ impl Feed {
                 }
             }
         }
-        self.ahead = None;
+        self.end_ahead();
         self.account.disconnected();
         self.stale = self.held.len();
         self.suspect = false;

@@ -125,7 +125,7 @@ impl Memory {
     }
 
     /// Passes on live messages that wait for a history, and says when none is left that does.
-    fn flush_ahead(&mut self) {
+    pub(super) fn flush_ahead(&mut self) {
         if self.ahead == AheadState::Over {
             return;
         }
@@ -136,11 +136,15 @@ impl Memory {
             AheadState::Possible => {
                 !self.status.has_surveyed() || self.feeds.values().any(Feed::is_asking)
             }
-            AheadState::Begun => self.feeds.values().any(Feed::is_ahead),
+            AheadState::Begun => {
+                let mut feeds = self.feeds.values();
+                !feeds.clone().any(Feed::is_broken_ahead) && feeds.any(Feed::is_ahead)
+            }
             AheadState::Over => true,
         };
         if !goes_on && self.emitter.offer_ahead(Ahead::Over) != Offer::Full {
             self.ahead = AheadState::Over;
+            self.feeds.values_mut().for_each(Feed::end_ahead);
         }
     }
 
@@ -232,6 +236,7 @@ impl<'a> Session<'a> {
         for feed in self.memory.feeds.values_mut() {
             feed.disconnected();
         }
+        self.memory.flush_ahead();
         if !matches!(end, End::Lost(_)) {
             // The socket is closed right after this; the server need not wait for that.
             drop(self.live);

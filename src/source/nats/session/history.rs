@@ -140,7 +140,7 @@ impl Session<'_> {
         if done {
             feed.exhausted_ahead();
         }
-        if done || !feed.is_ahead() {
+        if done || feed.is_broken_ahead() {
             self.reader = None;
             self.read_on();
         }
