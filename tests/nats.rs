@@ -99,6 +99,14 @@ impl Attached {
         Self::through(Emitter::new(frames_tx), frames, options, namespace)
     }
 
+    /// Attaches like a screen, which looks at what is new before a long history was read.
+    fn as_a_screen(options: &NatsOptions) -> (Self, mpsc::Receiver<Ahead>) {
+        let (frames_tx, frames) = mpsc::channel(FRAME_BUFFER);
+        let (news, ahead) = mpsc::channel(FRAME_BUFFER);
+        let emitter = Emitter::new(frames_tx).with_ahead(news);
+        (Self::through(emitter, frames, options, None), ahead)
+    }
+
     /// Attaches with an emitter into `frames`.
     fn through(
         others: Emitter,

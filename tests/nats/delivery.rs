@@ -164,10 +164,7 @@ async fn a_screen_gets_the_newest_of_a_long_history_and_live_messages_before_the
     let stored: Vec<Published> =
         (0..MESSAGES).map(|number| durable(event(number % 4, 0, number))).collect();
     publisher.publish(&stored).await;
-    let (frames_tx, frames) = mpsc::channel(FRAME_BUFFER);
-    let (news, mut ahead) = mpsc::channel(FRAME_BUFFER);
-    let emitter = Emitter::new(frames_tx).with_ahead(news);
-    let mut attached = Attached::through(emitter, frames, &at(&server.url()), None);
+    let (mut attached, mut ahead) = Attached::as_a_screen(&at(&server.url()));
     let next = async |ahead: &mut mpsc::Receiver<Ahead>| {
         tokio::time::timeout(PATIENCE, ahead.recv()).await.expect("news in time").unwrap()
     };
@@ -206,10 +203,7 @@ async fn beside_a_long_history_a_short_one_goes_ahead_too() {
     let stored: Vec<Published> = (0..LONG).map(|number| durable(event(1, 0, number))).collect();
     publisher.publish(&stored).await;
     publisher.publish(&[of_short(0), of_short(1)]).await;
-    let (frames_tx, frames) = mpsc::channel(FRAME_BUFFER);
-    let (news, mut ahead) = mpsc::channel(FRAME_BUFFER);
-    let emitter = Emitter::new(frames_tx).with_ahead(news);
-    let mut attached = Attached::through(emitter, frames, &at(&server.url()), None);
+    let (mut attached, mut ahead) = Attached::as_a_screen(&at(&server.url()));
     let mut seen = Vec::new();
     for number in 0..6 {
         while !seen.contains(&of_short(number).1) {
@@ -242,10 +236,7 @@ async fn a_cut_while_a_long_history_is_read_ends_what_goes_ahead() {
     publisher.make_stream(STREAM).await;
     let stored: Vec<Published> = (0..50_000).map(|number| durable(event(1, 0, number))).collect();
     publisher.publish(&stored).await;
-    let (frames_tx, frames) = mpsc::channel(FRAME_BUFFER);
-    let (news, mut ahead) = mpsc::channel(FRAME_BUFFER);
-    let emitter = Emitter::new(frames_tx).with_ahead(news);
-    let mut attached = Attached::through(emitter, frames, &at(&server.url()), None);
+    let (mut attached, mut ahead) = Attached::as_a_screen(&at(&server.url()));
     assert!(matches!(ahead.recv().await, Some(Ahead::Frame(_))));
 
     attached.handle.desired.send_replace(Desired::Suspended);
@@ -265,10 +256,7 @@ async fn a_short_history_is_not_read_ahead() {
     let publisher = Publisher::to(&server.url()).await;
     publisher.make_stream(STREAM).await;
     publisher.publish(&[durable(event(1, 0, 0))]).await;
-    let (frames_tx, frames) = mpsc::channel(FRAME_BUFFER);
-    let (news, mut ahead) = mpsc::channel(FRAME_BUFFER);
-    let emitter = Emitter::new(frames_tx).with_ahead(news);
-    let mut attached = Attached::through(emitter, frames, &at(&server.url()), None);
+    let (mut attached, mut ahead) = Attached::as_a_screen(&at(&server.url()));
 
     attached.until_delivered(1).await;
 
