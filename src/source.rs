@@ -56,7 +56,7 @@ pub enum Offer {
     Unheard,
 }
 
-/// What is passed on beside the frames while a long history is read, for whoever shows the present meanwhile.
+/// A message that goes ahead of a long history, for a screen that shows the present meanwhile.
 #[derive(Clone, Debug)]
 pub enum Ahead {
     /// One of the newest stored messages, or a live one that waits for the history.
@@ -69,7 +69,7 @@ pub enum Ahead {
 #[derive(Clone, Debug)]
 pub struct Emitter {
     frames: mpsc::Sender<Frame>,
-    /// Where to pass on what is new while a long history is read; none where nobody looks at it.
+    /// The channel of messages that go ahead of a long history; none where nobody looks at them.
     ahead: Option<mpsc::Sender<Ahead>>,
     dropped: Arc<AtomicU64>,
     budget: Arc<Budget>,
@@ -87,28 +87,28 @@ impl Emitter {
         Self { frames, ahead: None, dropped: Arc::default(), budget }
     }
 
-    /// Returns this emitter, with `ahead` for what is new while a long history is read.
+    /// Returns this emitter, with `ahead` for messages that go ahead of a long history.
     #[must_use]
     pub fn with_ahead(self, ahead: mpsc::Sender<Ahead>) -> Self {
         Self { ahead: Some(ahead), ..self }
     }
 
-    /// Returns where to pass on what is new while a long history is read; none where nobody looks at it, or no more.
+    /// Returns the channel of messages that go ahead; none where nobody looks at them, or no more.
     fn ahead(&self) -> Option<&mpsc::Sender<Ahead>> {
         self.ahead.as_ref().filter(|ahead| !ahead.is_closed())
     }
 
-    /// Returns true while somebody looks at what is new before a long history was read.
+    /// Returns true while somebody looks at messages that go ahead of a long history.
     pub(crate) fn shows_ahead(&self) -> bool {
         self.ahead().is_some()
     }
 
-    /// Returns true while at least half of the room for what is new is free, and once nobody looks at it.
+    /// Returns true while at least half of the channel of messages that go ahead is free, or nobody looks at them.
     pub(crate) fn has_room_ahead(&self) -> bool {
         self.ahead().is_none_or(|ahead| ahead.capacity() * 2 >= ahead.max_capacity())
     }
 
-    /// Passes on what is new while a long history is read.
+    /// Passes a message on ahead of a long history.
     pub(crate) fn offer_ahead(&self, news: Ahead) -> Offer {
         let Some(ahead) = self.ahead() else { return Offer::Unheard };
         let admitted = match news {

@@ -38,7 +38,7 @@ use crate::source::{Ahead, Budget, Emitter, FRAME_BUFFER, SourceHandle};
 /// Running sources and what they emit.
 pub(super) struct Live {
     pub(super) frames: mpsc::Receiver<Frame>,
-    /// What is new while a long history is read; none where nothing is shown before it was.
+    /// Messages that go ahead of a long history; none for commands, which wait for it.
     pub(super) ahead: Option<mpsc::Receiver<Ahead>>,
     pub(super) sources: Vec<SourceHandle>,
     pub(super) target: Target,

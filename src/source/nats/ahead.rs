@@ -14,7 +14,7 @@ const NEWEST: u64 = 16_384;
 /// A history of so many messages takes so long that a screen need not wait for it.
 pub(super) const LONG: u64 = 2 * NEWEST;
 
-/// What a feed passes on before its history is read.
+/// The messages of one feed that go ahead of its history.
 #[derive(Debug)]
 pub(super) enum AheadRead {
     /// The newest stored messages are being read.

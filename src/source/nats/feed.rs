@@ -72,7 +72,7 @@ pub(super) struct Feed {
     /// Passed on live since then.
     sent: Sent,
     phase: Phase,
-    /// What is passed on before a long history; none where it is short, or was read.
+    /// Messages that go ahead of a long history; none while it is not known to be long.
     ahead: Option<AheadRead>,
     held: VecDeque<Held>,
     held_bytes: usize,

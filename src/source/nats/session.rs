@@ -93,7 +93,7 @@ pub(super) struct Memory {
     pub(super) status: Status,
     /// Subjects of the event plane of the Dynamo namespaces to listen to.
     planes: Vec<String>,
-    /// What is passed on before a long history.
+    /// Whether messages go ahead of a long history.
     ahead: AheadState,
     /// Prefixes of the streams of those; all streams when there is none.
     prefixes: Arc<[String]>,
@@ -161,7 +161,7 @@ impl Memory {
     }
 }
 
-/// What is passed on before a long history.
+/// Whether messages go ahead of a long history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AheadState {
     /// Nothing so far: it is not known whether a history takes long.

@@ -75,7 +75,7 @@ struct World {
     newest: Option<Seqs>,
     emitter: Emitter,
     frames: mpsc::Receiver<Frame>,
-    /// What is passed on before the history; none where nobody looks at it.
+    /// Messages that went ahead of the history; none without a screen.
     ahead: Option<mpsc::Receiver<Ahead>>,
 }
 
