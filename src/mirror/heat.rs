@@ -4,6 +4,7 @@
 //! than that are thinned evenly, and each that is left counts for several. Knows nothing of seconds: a
 //! tick is whatever [`Mirror::apply`] is given.
 
+use super::index::sign;
 use super::landings::{Landed, Landings};
 use super::node::{NONE, ROOT};
 use super::tree::Tree;
@@ -14,8 +15,8 @@ use crate::domain::{FastMap, SequenceHash, WorkerRank};
 const SAMPLES: usize = 512;
 /// Runs of blocks that one look passes at most.
 const STEPS: usize = 16_384;
-/// Runs whose heat is kept.
-const RUNS: usize = 65_536;
+/// Runs whose heat is kept: as many as fill a table of 2^16 places.
+const RUNS: usize = 57_344;
 /// Ticks after which heat has halved.
 const HALF_LIFE: f32 = 60.0;
 /// Ticks between two stores of a prefix that belong to two requests: one request stores block after block.
@@ -26,8 +27,8 @@ const COLD: f32 = 0.02;
 /// Heat of one run.
 #[derive(Clone, Copy, Debug)]
 struct Warmth {
-    /// Tokens of its first block, which tell whether it is still the same run.
-    tokens: u64,
+    /// A sign of the tokens of its first block, which tells whether it is still the same run.
+    tokens: u32,
     value: f32,
     tick: u32,
 }
@@ -61,6 +62,12 @@ fn cooled(warmth: &Warmth, tick: u32) -> f32 {
     warmth.value * (-age / HALF_LIFE).exp2()
 }
 
+/// Returns the rate of a run per 60 ticks, as of `tick`; none where it is cold.
+fn rate(warmth: &Warmth, tick: u32) -> f32 {
+    let rate = cooled(warmth, tick) * std::f32::consts::LN_2;
+    if rate < COLD { 0.0 } else { rate }
+}
+
 impl Heat {
     /// Notes a store of `rank` that ends with `last`.
     #[inline]
@@ -83,9 +90,8 @@ impl Heat {
 
     /// Returns the stores per 60 ticks that reach `head` or below, as of `tick`.
     pub(super) fn warmth(&self, head: u32, tokens: u64, tick: u32) -> f32 {
-        let warmth = self.runs.get(&head).filter(|warmth| warmth.tokens == tokens);
-        let rate = warmth.map_or(0.0, |warmth| cooled(warmth, tick) * std::f32::consts::LN_2);
-        if rate < COLD { 0.0 } else { rate }
+        let warmth = self.runs.get(&head).filter(|warmth| warmth.tokens == sign(tokens));
+        warmth.map_or(0.0, |warmth| rate(warmth, tick))
     }
 
     /// Returns how often successive landings of one prefix came to the same rank, as of `tick`.
@@ -93,14 +99,15 @@ impl Heat {
         self.landings.landed(tick)
     }
 
-    /// Returns the first blocks of warm runs that `exist`, with their warmth at `tick`, in no order.
+    /// Returns the first blocks of warm runs that `exists` knows by the sign of their tokens, with their warmth at
+    /// `tick`, in no order.
     pub(super) fn warm_runs(
         &self,
         tick: u32,
-        exists: impl Fn(u32, u64) -> bool,
+        exists: impl Fn(u32, u32) -> bool,
     ) -> impl Iterator<Item = (u32, f32)> {
         let warm = move |(head, warmth): (&u32, &Warmth)| {
-            let rate = self.warmth(*head, warmth.tokens, tick);
+            let rate = rate(warmth, tick);
             (rate > 0.0 && exists(*head, warmth.tokens)).then_some((*head, rate))
         };
         self.runs.iter().filter_map(warm)
@@ -108,11 +115,14 @@ impl Heat {
 
     /// Warms one run at once.
     pub(super) fn pass(&mut self, head: u32, tokens: u64, by: f32, tick: u32) {
-        self.make_room(tick);
         self.add(head, tokens, by, tick);
     }
 
     fn add(&mut self, head: u32, tokens: u64, by: f32, tick: u32) {
+        let tokens = sign(tokens);
+        if self.runs.len() >= RUNS && !self.runs.contains_key(&head) {
+            self.make_room(tick);
+        }
         let warmth = self.runs.entry(head).or_insert(Warmth { tokens, value: 0.0, tick });
         if warmth.tokens != tokens {
             *warmth = Warmth { tokens, value: 0.0, tick };
@@ -121,20 +131,16 @@ impl Heat {
         warmth.tick = tick;
     }
 
-    /// Forgets what is cold, then the colder half while there is too much.
+    /// Forgets the colder half, and whatever else is cold.
     fn make_room(&mut self, tick: u32) {
-        if self.runs.len() < RUNS {
-            return;
-        }
-        self.runs.retain(|_, warmth| cooled(warmth, tick) > COLD);
-        if self.runs.len() < RUNS / 2 {
-            return;
-        }
         let mut values: Vec<f32> = self.runs.values().map(|warmth| cooled(warmth, tick)).collect();
         let middle = values.len() / 2;
         let (_, median, _) = values.select_nth_unstable_by(middle, f32::total_cmp);
-        let median = *median;
-        self.runs.retain(|_, warmth| cooled(warmth, tick) > median);
+        let least = median.max(COLD);
+        // A new table: the places of what leaves one are not free again, so that it would double.
+        let before = std::mem::take(&mut self.runs);
+        self.runs.reserve(RUNS);
+        self.runs.extend(before.into_iter().filter(|(_, warmth)| cooled(warmth, tick) > least));
     }
 }
 
@@ -168,7 +174,6 @@ impl Tree {
     ) {
         let slot = self.slots.get(rank);
         let Some(handle) = slot.and_then(|slot| self.handle(slot, last.0)) else { return };
-        heat.make_room(tick);
         let mut at = self.target(handle);
         let mut leaf = at != NONE && self.ends_in_leaf(at);
         while at != NONE && at != ROOT && *steps > 0 {
@@ -195,5 +200,25 @@ impl Tree {
     /// Returns true when nothing forks below the edge of `node`.
     fn ends_in_leaf(&self, node: u32) -> bool {
         self.is_childless(self.edges.at(self.nodes.at(node).edge()).tail)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_runs_of_a_busy_tree_stay_within_their_table() {
+        let mut heat = Heat::default();
+        for head in 0..3 * RUNS as u32 {
+            heat.pass(head, u64::from(head) << 40, 1.0, head >> 12);
+        }
+
+        assert!(heat.runs.len() <= RUNS && heat.runs.len() > RUNS / 3, "{}", heat.runs.len());
+        assert!(heat.runs.capacity() <= RUNS, "{}", heat.runs.capacity());
+        let last = 3 * RUNS as u32 - 1;
+        let tick = last >> 12;
+        assert!(heat.warmth(last, u64::from(last) << 40, tick) > 0.5);
+        assert!(heat.warmth(last, 1, tick) <= 0.0, "another run in its place is cold");
     }
 }

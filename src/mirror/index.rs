@@ -62,6 +62,13 @@ pub(super) const fn mix(hash: u64) -> u64 {
     (wide >> 64) as u64 ^ wide as u64
 }
 
+/// Returns a sign of `hash`, for tables that only ask whether it is still the same. Of four thousand million pairs one
+/// shares its sign.
+#[inline]
+pub(super) const fn sign(hash: u64) -> u32 {
+    (mix(hash) >> 32) as u32
+}
+
 /// The multimap.
 pub(super) struct Index {
     shards: Vec<Shard>,

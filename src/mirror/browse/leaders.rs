@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::Visits;
 use crate::domain::{TreeNode, WorkerRank};
+use crate::mirror::index::sign;
 use crate::mirror::node::{NONE, ORPHAN, ROOT};
 use crate::mirror::tree::Tree;
 use crate::mirror::{DEVICE, Heat, Mirror};
@@ -92,14 +93,14 @@ impl Mirror {
 }
 
 impl Tree {
-    /// Returns true when `head` is still the first block of an accepted run, with these tokens.
-    fn is_run(&self, head: u32, tokens: u64) -> bool {
+    /// Returns true when `head` is still the first block of an accepted run, with tokens of this sign.
+    fn is_run(&self, head: u32, tokens: u32) -> bool {
         if head == ROOT || head >= self.nodes.end() {
             return false;
         }
         let own = self.nodes.at(head);
         own.edge() != NONE
-            && own.tokens() == tokens
+            && sign(own.tokens()) == tokens
             && !own.is(ORPHAN)
             && self.edges.at(own.edge()).head == head
             && self.is_shown(head)
