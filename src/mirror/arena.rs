@@ -1,8 +1,10 @@
 //! The arena: where the nodes of a tree lie.
 //!
-//! Two vectors, one for each half of a node: from a few megabytes on, the allocator of a Linux system grows
-//! them by moving pages, not bytes. Free nodes are rows, and runs that grow bit by bit get rows, so that
-//! walking them is reading on. Where the next row is, is noted, so that it can be fetched in time.
+//! Two vectors, one for each half of a node. Once they have more than 16,384 nodes they have room for two
+//! million: of so much, allocators hand out pages that take memory when they are first written to, and grow it by
+//! moving pages, not bytes. Growing step by step would leave holes of every size behind. Free nodes are rows, and
+//! runs that grow bit by bit get rows, so that walking them is reading on. Where the next row is, is noted, so that
+//! it can be fetched in time.
 
 use prefetch_index::prefetch_index;
 
@@ -10,6 +12,11 @@ use crate::domain::{Block, TokensHash};
 
 use super::node::{NONE, Node, NodeMut, NodeRef, Step, Tie, pair};
 use super::owners::Word;
+
+/// Nodes from which on a tree counts as large, and the nodes that a large one has room for at least: 32 MiB for each
+/// half, as much as the allocator of glibc takes from its own stock at most.
+const LARGE: usize = 16_384;
+const ROOMY: usize = 2 << 20;
 
 /// Nodes kept for one run at a time, so that one stored bit by bit lies in a row: a look-up then waits for
 /// memory once in so many blocks.
@@ -137,6 +144,7 @@ impl Arena {
                 return None;
             }
             self.used += 1;
+            self.reserve(1);
             self.steps.push(Node::EMPTY.step);
             self.ties.push(Node::EMPTY.tie);
             return Some((self.steps.len() - 1) as u32);
@@ -223,9 +231,22 @@ impl Arena {
         if end > NONE {
             return None;
         }
+        self.reserve(ROOM as usize);
         self.steps.resize(end as usize, Node::EMPTY.step);
         self.ties.resize(end as usize, Node::EMPTY.tie);
         Some((start, end))
+    }
+
+    /// Makes room for `more` nodes behind the last one.
+    fn reserve(&mut self, more: usize) {
+        let wanted = self.steps.len() + more;
+        if wanted <= self.steps.capacity().min(self.ties.capacity()) {
+            return;
+        }
+        let room = if wanted > LARGE { ROOMY } else { 1024 };
+        let room = room.max(wanted.next_power_of_two());
+        self.steps.reserve_exact(room - self.steps.len());
+        self.ties.reserve_exact(room - self.ties.len());
     }
 
     /// Gives node `id` back.
