@@ -16,6 +16,7 @@ mod latency;
 mod missing_parents;
 mod numbers;
 mod overlaps;
+mod rank_block;
 mod refused;
 mod rejects;
 mod request_mix;

@@ -7,9 +7,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::rank_block::{RankBlock, halves, whole};
 use crate::domain::{Block, FastMap, SequenceHash, Timestamp};
 
-/// Most stored blocks whose time is remembered; of more, a sample is. As many as fill a table of 2^15 places.
+/// Most stored blocks whose time is remembered; of more, a sample is. Half of what fits into a table of 2^16 places: one
+/// that is fuller does not clear away what was removed, but doubles.
 const STORED_LIMIT: usize = 28_672;
 
 /// Most refusals that are remembered.
@@ -47,12 +49,30 @@ pub struct Stored {
     pub parent: Option<SequenceHash>,
 }
 
+/// The same in halves of numbers, so that nothing of the table is lost to alignment.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    at: [u32; 2],
+    parent: Option<[u32; 2]>,
+}
+
+impl Kept {
+    fn new(stored: Stored) -> Self {
+        Self { at: halves(stored.at.0), parent: stored.parent.map(|hash| halves(hash.0)) }
+    }
+
+    fn stored(self) -> Stored {
+        let parent = self.parent.map(|hash| SequenceHash(whole(hash)));
+        Stored { at: Timestamp(whole(self.at)), parent }
+    }
+}
+
 /// Follows when blocks were stored, and what routers refused.
 #[derive(Debug, Default)]
 pub struct MissingParents {
     /// Hashes with one of these bits are not followed.
     mask: u64,
-    stored: FastMap<(u32, SequenceHash), Stored>,
+    stored: FastMap<RankBlock, Kept>,
     missed: HashMap<(Arc<str>, u32, SequenceHash), MissingParent>,
     /// Refusals from before are forgotten.
     forgot: Option<Timestamp>,
@@ -67,34 +87,50 @@ impl MissingParents {
         blocks: &[Block],
         at: Timestamp,
     ) {
-        for block in blocks.iter().filter(|block| block.sequence.0 & self.mask == 0) {
-            let known = self.stored.entry((rank, block.sequence));
-            let last = known.or_insert(Stored { at, parent });
+        for block in blocks {
+            let key = RankBlock::new(rank, block.sequence);
+            // Room is made before it is needed: a table that once grew stays as large.
+            let is_followed = |mask| block.sequence.0 & mask == 0;
+            if is_followed(self.mask)
+                && self.stored.len() >= STORED_LIMIT
+                && !self.stored.contains_key(&key)
+            {
+                self.thin();
+            }
+            if !is_followed(self.mask) {
+                continue;
+            }
+            let new = Kept::new(Stored { at, parent });
+            let last = self.stored.entry(key).or_insert(new);
             // History may be read after what came live.
-            if last.at <= at {
-                *last = Stored { at, parent };
+            if last.stored().at <= at {
+                *last = new;
             }
         }
-        while self.stored.len() > STORED_LIMIT {
+    }
+
+    /// Makes room: follows a smaller sample from now on.
+    fn thin(&mut self) {
+        while self.stored.len() >= STORED_LIMIT && self.mask < u64::MAX {
             self.mask = self.mask << 1 | 1;
             let mask = self.mask;
-            self.stored.retain(|(_, hash), _| hash.0 & mask == 0);
-            if mask == u64::MAX {
-                self.stored.clear();
-            }
+            self.stored.retain(|block, _| block.sequence().0 & mask == 0);
+        }
+        if self.stored.len() >= STORED_LIMIT {
+            self.stored.clear();
         }
     }
 
     /// Notes that the rank numbered `rank` removed blocks.
     pub fn removed(&mut self, rank: u32, hashes: &[SequenceHash]) {
         for hash in hashes.iter().filter(|hash| hash.0 & self.mask == 0) {
-            self.stored.remove(&(rank, *hash));
+            self.stored.remove(&RankBlock::new(rank, *hash));
         }
     }
 
     /// Forgets what the rank numbered `rank` stored.
     pub fn forget(&mut self, rank: u32) {
-        self.stored.retain(|(of, _), _| *of != rank);
+        self.stored.retain(|block, _| block.rank() != rank);
     }
 
     /// Forgets what the router in `pod` refused: another process runs there now.
@@ -112,7 +148,8 @@ impl MissingParents {
         watch: Watch,
         at: Timestamp,
     ) -> MissingParent {
-        let stored = pending.or_else(|| self.stored.get(&(rank, parent)).copied());
+        let stored = pending
+            .or_else(|| self.stored.get(&RankBlock::new(rank, parent)).map(|kept| kept.stored()));
         let key = (Arc::clone(pod), rank, parent);
         let lack = match stored {
             Some(stored) => self.judged(pod, rank, stored, watch),
@@ -208,10 +245,26 @@ mod tests {
             parents.stored(0, None, &[block(number)], at(1));
         }
         let left = parents.stored.len();
+        let mask = parents.mask;
+        parents.stored(0, None, &vec![block(0); 2 * STORED_LIMIT], at(2));
+        assert_eq!(parents.mask, mask, "a block takes one place, however often a store names it");
 
         assert!((STORED_LIMIT / 4..=STORED_LIMIT).contains(&left), "{left}");
         let all: Vec<SequenceHash> = (0..3 * STORED_LIMIT as u64).map(SequenceHash).collect();
         parents.removed(0, &all);
         assert!(parents.stored.is_empty());
+    }
+
+    #[test]
+    fn blocks_that_come_and_go_leave_the_table_as_large() {
+        let mut parents = MissingParents::default();
+        for number in 0..20 * STORED_LIMIT as u64 {
+            parents.stored(0, None, &[block(number << 32)], at(3));
+            parents.removed(
+                0,
+                &[SequenceHash(number.wrapping_sub(STORED_LIMIT as u64 / 4 * 3) << 32)],
+            );
+        }
+        assert!(parents.stored.capacity() <= 2 * STORED_LIMIT, "{}", parents.stored.capacity());
     }
 }

@@ -7,9 +7,11 @@
 mod votes;
 
 use std::collections::VecDeque;
+use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use super::rank_block::RankBlock;
 use crate::domain::{Block, FastMap, SequenceHash};
 pub use votes::SizeByStores;
 use votes::Votes;
@@ -31,8 +33,14 @@ const WAIT_STORES: usize = 8;
 struct Link {
     /// Its place in its chain from 1; 0 when the chain's begin was not seen.
     depth: u32,
-    /// The block that followed it first.
-    child: Option<SequenceHash>,
+    /// A sign of the block that followed it first: half of what its hash has, since many are kept.
+    child: Option<NonZeroU32>,
+}
+
+/// Returns the sign of the block with that hash. Of four thousand million pairs of blocks one shares its sign.
+#[expect(clippy::cast_possible_truncation, reason = "both halves are in it")]
+fn sign(hash: SequenceHash) -> NonZeroU32 {
+    NonZeroU32::new((hash.0 ^ hash.0 >> 32) as u32).unwrap_or(NonZeroU32::MAX)
 }
 
 /// A prompt whose store is still to come, or whose length is.
@@ -58,7 +66,7 @@ pub struct Landing {
 /// Follows chains of blocks, within bounds, to see reuse and the publisher's block size.
 #[derive(Debug, Default)]
 pub struct Reuse {
-    links: FastMap<(u32, SequenceHash), Link>,
+    links: FastMap<RankBlock, Link>,
     waiting: FastMap<u32, VecDeque<Waiting>>,
     votes: Votes,
     /// Prompts of known length, to compare chains with.
@@ -83,7 +91,8 @@ impl Reuse {
             landed: parent.is_some() && blocks.len() > 1,
             fork: false,
         };
-        if self.links.len() + blocks.len() > LINK_LIMIT {
+        // The parent may be new, too.
+        if self.links.len() + blocks.len() + usize::from(parent.is_some()) > LINK_LIMIT {
             self.links.clear();
             self.full = !keep;
         }
@@ -93,18 +102,18 @@ impl Reuse {
         }
         let mut depth = 0;
         if let Some(parent) = parent {
-            let link = self.links.entry((rank, parent)).or_default();
-            landing.fork = link.child.is_some_and(|child| child != first.sequence);
-            link.child.get_or_insert(first.sequence);
+            let link = self.links.entry(RankBlock::new(rank, parent)).or_default();
+            landing.fork = link.child.is_some_and(|child| child != sign(first.sequence));
+            link.child.get_or_insert(sign(first.sequence));
             depth = link.depth;
         }
         let anchored = parent.is_none() || depth > 0;
         for (block, next) in blocks.iter().zip(blocks.iter().skip(1).map(Some).chain([None])) {
             depth += u32::from(anchored);
-            let link = self.links.entry((rank, block.sequence)).or_default();
+            let link = self.links.entry(RankBlock::new(rank, block.sequence)).or_default();
             link.depth = if anchored { depth } else { 0 };
             if let Some(next) = next {
-                link.child.get_or_insert(next.sequence);
+                link.child.get_or_insert(sign(next.sequence));
             }
         }
         if anchored {
@@ -169,7 +178,7 @@ impl Reuse {
 
     /// Forgets what the rank numbered `rank` stored and was asked: another process took its place.
     pub fn forget(&mut self, rank: u32) {
-        self.links.retain(|(of, _), _| *of != rank);
+        self.links.retain(|block, _| block.rank() != rank);
         self.waiting.remove(&rank);
         self.votes.forget(rank);
     }
