@@ -5,7 +5,7 @@
 
 use std::future::Future;
 use std::io;
-use std::sync::mpsc;
+use std::sync::mpsc::{self, SyncSender};
 
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
@@ -57,8 +57,8 @@ impl Aside {
 }
 
 /// Starts a thread that works on what it is sent; it gives that to the present runtime when it cannot have its own.
-fn thread<F: Future<Output = ()> + Send + 'static>(name: &str) -> io::Result<mpsc::Sender<F>> {
-    let (sender, sent) = mpsc::channel::<F>();
+fn thread<F: Future<Output = ()> + Send + 'static>(name: &str) -> io::Result<SyncSender<F>> {
+    let (sender, sent) = mpsc::sync_channel::<F>(1);
     let present = Handle::current();
     std::thread::Builder::new().name(name.to_owned()).stack_size(STACK).spawn(move || {
         let Ok(work) = sent.recv() else { return };
