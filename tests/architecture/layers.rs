@@ -54,7 +54,6 @@ pub(super) const LAYERS: &[Layer] = &[
             "hyper",
             "hyper_util",
             "jiff",
-            "k8s_openapi",
             "kube",
             "serde",
             "serde_json",

@@ -6,15 +6,13 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Pod, Service, ServicePort};
-use k8s_openapi::api::discovery::v1::EndpointSlice;
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::{Destination, ForwardError, PodPort};
 use crate::domain::{Reason, Trouble};
-use crate::source::kube::{KubeClient, Refusal};
+use crate::source::kube::{
+    EndpointSlice, KubeClient, List, Pod, PortRef, Refusal, Service, ServicePort,
+};
 
 /// Returns what `host` and `port` name inside a cluster, seen from `home`; none for a name that is
 /// none of a cluster's.
@@ -134,16 +132,17 @@ fn running(pods: &[Pod], port: u16) -> Option<PodPort> {
         phase == Some("Running") && !on_node
     };
     let pod = pods.iter().find(runs)?;
+    let metadata = pod.metadata.as_ref()?;
     Some(PodPort {
-        namespace: pod.metadata.namespace.as_deref()?.into(),
-        pod: pod.metadata.name.as_deref()?.into(),
+        namespace: metadata.namespace.as_deref()?.into(),
+        pod: metadata.name.as_deref()?.into(),
         port,
     })
 }
 
 fn port_of(service: &Service, port: u16) -> Option<&ServicePort> {
     let ports = service.spec.as_ref()?.ports.as_ref()?;
-    ports.iter().find(|it| it.port == i32::from(port))
+    ports.iter().find(|it| it.port == Some(i32::from(port)))
 }
 
 /// Returns the first pod, by name, that is ready in `slices`, and the port it has there.
@@ -164,7 +163,7 @@ fn in_slices(
             None => ports.iter().find(|it| it.port == Some(i32::from(port))),
         };
         let Some(port) = named.and_then(|it| u16::try_from(it.port?).ok()) else { continue };
-        let ready = slice.endpoints.iter().filter(|endpoint| {
+        let ready = slice.endpoints.iter().flatten().filter(|endpoint| {
             endpoint.conditions.as_ref().and_then(|it| it.ready).unwrap_or(true)
         });
         found.extend(ready.filter_map(|endpoint| {
@@ -189,7 +188,7 @@ async fn in_pods(
     let path = format!("/api/v1/namespaces/{namespace}/pods?labelSelector={labels}");
     let list = get::<List<Pod>>(client, &path).await?;
     let target = port_of(service, port).and_then(|spec| spec.target_port.clone());
-    let target = target.unwrap_or(IntOrString::Int(i32::from(port)));
+    let target = target.unwrap_or(PortRef::Number(i32::from(port)));
     Ok(list.items.iter().filter_map(|pod| ready_pod(pod, &target)).min())
 }
 
@@ -199,30 +198,24 @@ fn labels(selector: &BTreeMap<String, String>) -> String {
     selector.iter().map(pair).collect::<Vec<_>>().join("%2C")
 }
 
-/// The objects of a list.
-#[derive(Deserialize)]
-#[serde(bound = "T: DeserializeOwned")]
-struct List<T> {
-    items: Vec<T>,
-}
-
 async fn get<T: DeserializeOwned>(client: &KubeClient, path: &str) -> Result<T, Refusal> {
     let body = client.get(path).await?;
     serde_json::from_slice(&body).map_err(|error| Refusal::Unreadable(error.to_string()))
 }
 
-fn ready_pod(pod: &Pod, port: &IntOrString) -> Option<(Arc<str>, u16)> {
+fn ready_pod(pod: &Pod, port: &PortRef) -> Option<(Arc<str>, u16)> {
     let conditions = pod.status.as_ref()?.conditions.as_ref()?;
-    conditions.iter().find(|it| it.type_ == "Ready" && it.status == "True")?;
+    let ready = (Some("Ready"), Some("True"));
+    conditions.iter().find(|it| (it.kind.as_deref(), it.status.as_deref()) == ready)?;
     let number = match port {
-        IntOrString::Int(number) => *number,
-        IntOrString::String(name) => {
-            let containers = &pod.spec.as_ref()?.containers;
-            let ports = containers.iter().filter_map(|it| it.ports.as_ref()).flatten();
-            ports.into_iter().find(|it| it.name.as_ref() == Some(name))?.container_port
+        PortRef::Number(number) => *number,
+        PortRef::Name(name) => {
+            let containers = pod.spec.as_ref()?.containers.iter().flatten();
+            let mut ports = containers.filter_map(|it| it.ports.as_ref()).flatten();
+            ports.find(|it| it.name.as_ref() == Some(name))?.container_port?
         }
     };
-    Some((pod.metadata.name.as_deref()?.into(), u16::try_from(number).ok()?))
+    Some((pod.metadata.as_ref()?.name.as_deref()?.into(), u16::try_from(number).ok()?))
 }
 
 #[cfg(test)]
@@ -306,9 +299,9 @@ mod tests {
             "spec": {"containers": [{"name": "nats", "ports": [{"name": "nats", "containerPort": 4222}]}]},
             "status": {"conditions": [{"type": "Ready", "status": "True"}]}}))
         .unwrap();
-        let named = IntOrString::String("nats".to_owned());
+        let named = PortRef::Name("nats".to_owned());
         assert_eq!(ready_pod(&pod, &named), Some(("nats-0".into(), 4222)));
-        assert_eq!(ready_pod(&pod, &IntOrString::String("http".to_owned())), None);
+        assert_eq!(ready_pod(&pod, &PortRef::Name("http".to_owned())), None);
         assert_eq!(ready_pod(&Pod::default(), &named), None);
     }
 }

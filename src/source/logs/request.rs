@@ -6,12 +6,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Pod;
 use kube::client::Body;
 
 use super::LogTarget;
 use super::lines::{Splitter, Stamped};
-use crate::source::kube::{KubeClient, Refusal, deepest};
+use crate::source::kube::{KubeClient, Pod, Refusal, deepest};
 
 /// Time for the API server to begin an answer. One whose storage stalls lets requests hang.
 const HEADERS: Duration = Duration::from_secs(15);
@@ -151,19 +150,22 @@ pub(super) async fn look(client: &KubeClient, target: &LogTarget) -> Result<Inst
 fn instance(pod: &Pod, container: &str) -> Instance {
     let status = pod.status.as_ref();
     let statuses = status.and_then(|status| status.container_statuses.as_ref());
-    let Some(status) = statuses.and_then(|all| all.iter().find(|status| status.name == container))
+    let Some(status) = statuses
+        .and_then(|all| all.iter().find(|status| status.name.as_deref() == Some(container)))
     else {
         return Instance::default();
     };
     let ended = status.last_state.as_ref().and_then(|state| state.terminated.as_ref());
-    let before =
-        ended.and_then(|ended| Some((ended.container_id.clone()?, ended.finished_at.as_ref()?.0)));
+    let before = ended.and_then(|ended| {
+        Some((ended.container_id.clone()?, ended.finished_at.as_ref()?.parse().ok()?))
+    });
     let stopped = status.state.as_ref().map_or_else(String::new, |state| {
         if let Some(waiting) = &state.waiting {
             waiting.reason.clone().unwrap_or_else(|| "waiting".to_owned())
         } else if let Some(ended) = &state.terminated {
             let reason = ended.reason.as_deref().unwrap_or("ended");
-            format!("{reason}, exit code {}", ended.exit_code)
+            let code = ended.exit_code.map(|code| format!(", exit code {code}"));
+            format!("{reason}{}", code.unwrap_or_default())
         } else {
             String::new()
         }
