@@ -32,6 +32,7 @@ use judge::Verdicts;
 use known::{Fleet, History, Knowledge, Setup, Streams, Times};
 use learn::{Learner, Pending};
 pub use origin::source_name;
+use picture::Lasting;
 
 use crate::diagnose::{ClusterChoice, Objectives, Thresholds};
 use crate::domain::Timestamp;
@@ -113,6 +114,7 @@ pub struct Engine {
     pending: Pending,
     verdicts: Verdicts,
     browsing: Browsing,
+    lasting: Lasting,
 }
 
 impl Engine {
@@ -123,6 +125,7 @@ impl Engine {
             pending: Pending::default(),
             verdicts: Verdicts::default(),
             browsing: Browsing::default(),
+            lasting: Lasting::default(),
         }
     }
 
@@ -160,7 +163,8 @@ impl Engine {
         self.learner().roll(at);
         self.judge_before(at);
         self.glance(at);
-        let mut snapshot = picture::snapshot(&self.known, &self.verdicts, query, at);
+        let mut snapshot =
+            picture::snapshot(&self.known, &self.verdicts, &mut self.lasting, query, at);
         if query.prefixes {
             let workers = &snapshot.workers;
             let page = picture::prefixes(&mut self.known, &mut self.browsing, workers, at);

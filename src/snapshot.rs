@@ -79,7 +79,7 @@ pub struct Snapshot {
     /// Stores that a larger KV cache would have avoided; none while too little is known.
     pub curve: Option<CapacityCurve>,
     /// Dynamo's pods, by name.
-    pub pods: Vec<PodRow>,
+    pub pods: Arc<Vec<PodRow>>,
     /// All workers together.
     pub totals: Totals,
     /// Data from the routers.
@@ -95,7 +95,7 @@ pub struct Snapshot {
     /// Answers from state, a few seconds old at most; none where the query does not want them.
     pub foresight: Option<Arc<Foresight>>,
     /// Every claim about a setting, with its source; empty in the pictures of a brief engine.
-    pub claims: Vec<ClaimRow>,
+    pub claims: Arc<Vec<ClaimRow>>,
     /// The sources and how they are doing.
     pub sources: Vec<SourceRow>,
     /// The fates of the messages of each stream.

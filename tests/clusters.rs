@@ -107,7 +107,7 @@ fn a_setting_that_is_taken_back_is_claimed_no_longer() {
 
     let declared = |frames: &[Frame]| -> Vec<(ClaimValue, Basis)> {
         let (_, snapshot) = played(frames);
-        let claims = snapshot.claims.into_iter().map(|row| row.claim);
+        let claims = snapshot.claims.iter().map(|row| row.claim.clone());
         claims
             .filter(|claim| claim.of == ClaimOf::Declared)
             .map(|claim| (claim.value, claim.basis))

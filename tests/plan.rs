@@ -1,6 +1,7 @@
 //! `kvtop plan`: answers from simulations that are fitted to what kvtop saw.
 
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use kvtop::domain::{ClaimValue, ClaimWhat, Subject};
@@ -163,7 +164,7 @@ fn workers_whose_cards_say_prefill_or_decode_are_not_planned_as_whole_ones() {
     row.claim.what = ClaimWhat::WorkerType;
     row.claim.subject = Subject::Worker(snapshot.workers[0].rank.worker);
     row.claim.value = ClaimValue::Text("prefill".into());
-    snapshot.claims.push(row);
+    Arc::make_mut(&mut snapshot.claims).push(row);
 
     assert_eq!(fit(&snapshot, &Given::default()), Err(Impossible::Disaggregated));
 }

@@ -10,13 +10,15 @@ mod router;
 mod span;
 mod workers;
 
+use std::sync::Arc;
+
 use super::judge::Verdicts;
 use super::{Knowledge, Streams};
 use crate::diagnose::Thresholds;
-use crate::domain::{SourceName, SourceNote, SourceState, Subject, Timestamp, WorkerRank};
-use crate::model::{Measured, OverlapBy, Reading, RejectLog, Sources};
+use crate::domain::{Claim, SourceName, SourceNote, SourceState, Subject, Timestamp, WorkerRank};
+use crate::model::{Measured, OverlapBy, Reading, RejectLog, Sources, StoredClaim};
 use crate::snapshot::{
-    CatchingUp, ClaimRow, Deployment, EventRow, Feed, Limits, RejectRow, Rejects, Series,
+    CatchingUp, ClaimRow, Deployment, EventRow, Feed, Limits, PodRow, RejectRow, Rejects, Series,
     SeriesSet, Snapshot, SourceRow, Sourced, TreeSummary, ViewQuery, WorkerRow,
 };
 use crate::wire::Shape;
@@ -26,12 +28,40 @@ pub(super) use room::{capacity, utilization};
 pub(super) use router::{felt_now, whole};
 pub(super) use workers::{ranks_now, subjects};
 
+/// Rows of the last picture that seldom change: the next one shares them while they are the same.
+#[derive(Debug, Default)]
+pub(super) struct Lasting {
+    claims: Arc<Vec<ClaimRow>>,
+    pods: Arc<Vec<PodRow>>,
+}
+
+impl Lasting {
+    /// Takes the rows of the present picture.
+    fn update(&mut self, known: &Knowledge) {
+        let pods = cluster::pods(&known.setup());
+        if *self.pods != pods {
+            self.pods = pods.into();
+        }
+        if !claims(known).map(|stored| (&stored.claim, stored.first)).eq(self.known_claims()) {
+            let row =
+                |stored: &StoredClaim| ClaimRow { claim: stored.claim.clone(), at: stored.first };
+            self.claims = claims(known).map(row).collect::<Vec<_>>().into();
+        }
+    }
+
+    fn known_claims(&self) -> impl Iterator<Item = (&Claim, Timestamp)> {
+        self.claims.iter().map(|row| (&row.claim, row.at))
+    }
+}
+
 pub(super) fn snapshot(
     known: &Knowledge,
     verdicts: &Verdicts,
+    lasting: &mut Lasting,
     query: &ViewQuery,
     at: Timestamp,
 ) -> Snapshot {
+    lasting.update(known);
     let workers = workers::rows(known, verdicts, at);
     let totals = workers::totals(known, &workers, at);
     Snapshot {
@@ -43,7 +73,7 @@ pub(super) fn snapshot(
         deployment: deployment(known),
         memory: memory::rows(known, at).into(),
         curve: known.capacity_curve(at),
-        pods: cluster::pods(&known.setup()),
+        pods: Arc::clone(&lasting.pods),
         totals,
         router: router::summary(known, at),
         felt: known.record.meters.felt_at(query.until.map_or(at, |until| until.min(at))),
@@ -51,7 +81,7 @@ pub(super) fn snapshot(
         tree: tree(known, &workers, at),
         prefixes: None,
         foresight: None,
-        claims: claims(known),
+        claims: Arc::clone(&lasting.claims),
         sources: sources(known, at),
         ledger: known.streams.ledger(&known.fleet, at),
         catching_up: catching_up(&known.streams),
@@ -161,13 +191,9 @@ fn tree(known: &Knowledge, rows: &[WorkerRow], at: Timestamp) -> TreeSummary {
 }
 
 /// Returns every claim about what was chosen; none where only verdicts and present figures are wanted.
-fn claims(known: &Knowledge) -> Vec<ClaimRow> {
-    if known.options.brief {
-        return Vec::new();
-    }
-    let all = known.fleet.claims.all();
-    let ours = all.filter(|stored| known.setup().is_chosen(&stored.claim.subject));
-    ours.map(|stored| ClaimRow { claim: stored.claim.clone(), at: stored.first }).collect()
+fn claims(known: &Knowledge) -> impl Iterator<Item = &StoredClaim> {
+    let all = known.fleet.claims.all().filter(|_| !known.options.brief);
+    all.filter(|stored| known.setup().is_chosen(&stored.claim.subject))
 }
 
 /// Returns why the mirror may differ from a router's index.

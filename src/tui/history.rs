@@ -9,6 +9,8 @@ mod size;
 use std::sync::Arc;
 use std::time::Duration;
 
+use size::Size;
+
 use crate::domain::Timestamp;
 use crate::snapshot::{Answer, Feed, SeriesSet, Snapshot};
 
@@ -46,7 +48,6 @@ const NEAR: f64 = 10.0;
 #[derive(Clone, Debug, Default)]
 pub struct History {
     kept: Vec<Kept>,
-    bytes: usize,
     /// Arrival of the first picture with a frame.
     began: Option<Timestamp>,
     /// The newest KV event so far, and when pictures last went on to a newer one of long ago.
@@ -57,12 +58,21 @@ pub struct History {
 #[derive(Clone, Debug)]
 struct Kept {
     picture: Arc<Snapshot>,
-    bytes: usize,
+    size: Size,
 }
 
 impl Kept {
     fn at(&self) -> Timestamp {
         self.picture.at
+    }
+
+    /// Returns the bytes that it takes beside the picture before it, with which it may share rows.
+    fn bytes(&self, before: Option<&Self>) -> usize {
+        let Some(before) = before.map(|before| &before.picture) else { return self.size.whole() };
+        let own = |shared: bool, size: usize| if shared { 0 } else { size };
+        self.size.own
+            + own(Arc::ptr_eq(&self.picture.claims, &before.claims), self.size.claims)
+            + own(Arc::ptr_eq(&self.picture.pods, &before.pods), self.size.pods)
     }
 }
 
@@ -76,10 +86,7 @@ impl History {
             return;
         }
         // A clock that was set back tells the same times again.
-        while let Some(last) = self.kept.last().filter(|last| last.at() > live.at) {
-            self.bytes -= last.bytes;
-            self.kept.pop();
-        }
+        while self.kept.pop_if(|last| last.at() > live.at).is_some() {}
         if let Some(last) = self.kept.last() {
             let pause = if last.picture.frames == live.frames { QUIET } else { EVERY };
             if live.at.since(last.at()) < pause {
@@ -87,9 +94,8 @@ impl History {
             }
         }
         let picture = trimmed(live);
-        let bytes = size::bytes(&picture);
-        self.bytes += bytes;
-        self.kept.push(Kept { picture: Arc::new(picture), bytes });
+        let size = Size::of(&picture);
+        self.kept.push(Kept { picture: Arc::new(picture), size });
         self.thin(live.at);
     }
 
@@ -134,9 +140,15 @@ impl History {
         while self.kept.first().is_some_and(|kept| now.since(kept.at()) > LONGEST) {
             self.drop_one(0);
         }
-        while self.kept.len() > PICTURES || self.bytes > BYTES {
+        while self.kept.len() > PICTURES || self.bytes() > BYTES {
             self.drop_one(self.least(now));
         }
+    }
+
+    /// Returns the bytes of all.
+    fn bytes(&self) -> usize {
+        let before = std::iter::once(None).chain(self.kept.iter().map(Some));
+        self.kept.iter().zip(before).map(|(kept, before)| kept.bytes(before)).sum()
     }
 
     /// Returns the picture that is missed least; the oldest of two.
@@ -152,7 +164,7 @@ impl History {
 
     fn drop_one(&mut self, at: usize) {
         if at < self.kept.len() {
-            self.bytes -= self.kept.remove(at).bytes;
+            self.kept.remove(at);
         }
     }
 }
@@ -169,7 +181,7 @@ fn trimmed(live: &Snapshot) -> Snapshot {
         workers: Arc::clone(&live.workers),
         memory: Arc::clone(&live.memory),
         curve: live.curve.clone(),
-        pods: live.pods.clone(),
+        pods: Arc::clone(&live.pods),
         totals: live.totals.clone(),
         router: live.router.clone(),
         felt: live.felt,
@@ -177,7 +189,7 @@ fn trimmed(live: &Snapshot) -> Snapshot {
         tree: live.tree.clone(),
         prefixes: live.prefixes.clone(),
         foresight: live.foresight.clone(),
-        claims: live.claims.clone(),
+        claims: Arc::clone(&live.claims),
         sources: live.sources.clone(),
         ledger: live.ledger.clone(),
         catching_up: live.catching_up,
@@ -203,6 +215,7 @@ fn last<T: Clone>(rows: &[T], count: usize) -> Vec<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::snapshot::PodRow;
 
     fn picture(second: u64, frames: u64) -> Snapshot {
         Snapshot { at: Timestamp(second * 1_000_000), frames, ..Snapshot::default() }
@@ -273,8 +286,7 @@ mod tests {
             large.at = Timestamp((100 + second) * 1_000_000);
             large.frames = second;
             history.note(&large);
-            let whole: usize = history.kept.iter().map(|kept| kept.bytes).sum();
-            assert!(history.bytes == whole && whole <= BYTES, "{whole}");
+            assert!(history.bytes() <= BYTES, "{}", history.bytes());
         }
         assert!(history.kept.len() > 9, "{}", history.kept.len());
         assert_eq!(
@@ -282,6 +294,24 @@ mod tests {
             101,
             "a coarser past is not a shorter one"
         );
+    }
+
+    #[test]
+    fn rows_that_pictures_share_are_counted_once() {
+        let pods = Arc::new(vec![PodRow::default(); 1_000]);
+        let mut history = settled();
+        for second in 0..4 {
+            // The third picture has other pods.
+            let pods = if second == 2 { Arc::new((*pods).clone()) } else { Arc::clone(&pods) };
+            history.note(&Snapshot { pods, ..picture(100 + second, second + 1) });
+        }
+        let rows = history.kept[0].size.pods;
+        let own: usize = history.kept.iter().map(|kept| kept.size.own).sum();
+
+        assert!(rows >= 1_000 * size_of::<PodRow>());
+        assert_eq!(history.bytes(), own + 3 * rows);
+        history.drop_one(0);
+        assert_eq!(history.bytes() - own, 3 * rows - history.kept[0].size.own);
     }
 
     #[test]

@@ -134,7 +134,7 @@ fn seen() -> impl Strategy<Value = Snapshot> {
                 event.repeats = frames;
             }
             picture.decisions = vec![decision(&name, frames, rate); 3];
-            picture.pods = vec![pod(&name, at)];
+            picture.pods = vec![pod(&name, at)].into();
             picture.answer = answer(&picture, &name, rate, &series);
             for source in &mut picture.sources {
                 source.why.clone_from(&name);

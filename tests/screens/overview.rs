@@ -239,7 +239,8 @@ fn workers_that_start_together_are_one_marker_and_the_time_before_kvtop_has_none
         pod("frontend-rmjwp", PodRole::Frontend, ago(300)),
         pod("trtllmworker-0-m4q9d", PodRole::Worker, ago(200)),
         pod("trtllmworker-0-x7k2p", PodRole::Worker, ago(210)),
-    ];
+    ]
+    .into();
     let change =
         DemoChange { at: NOW.before(Duration::from_secs(60)), what: "80 → 90 users".into() };
     picture.feed = Feed::Demo(DemoState { change: Some(change), ..DemoState::default() });

@@ -4,9 +4,33 @@ use crate::snapshot::{
     ClaimRow, DecisionRow, EventRow, FindingRow, MemoryRow, PodRow, Snapshot, Sourced, WorkerRow,
 };
 
-/// Returns the bytes of `picture` without its graphs and its answer. Texts that pictures share are not
-/// counted.
-pub(super) fn bytes(picture: &Snapshot) -> usize {
+/// The size of a picture in bytes, without its graphs and its answer. Texts that pictures share are not counted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Size {
+    /// What is its own.
+    pub(super) own: usize,
+    /// Rows that it may share with its neighbours.
+    pub(super) claims: usize,
+    pub(super) pods: usize,
+}
+
+impl Size {
+    /// Returns the size of `picture`.
+    pub(super) fn of(picture: &Snapshot) -> Self {
+        Self {
+            own: own(picture),
+            claims: rows(&picture.claims, |_: &ClaimRow| 0),
+            pods: rows(&picture.pods, pod),
+        }
+    }
+
+    /// Returns the size of all of it.
+    pub(super) const fn whole(self) -> usize {
+        self.own + self.claims + self.pods
+    }
+}
+
+fn own(picture: &Snapshot) -> usize {
     let checks = |row: &crate::snapshot::CheckRow| match &row.verdict {
         crate::snapshot::CheckVerdict::Unknown { missing } => row.note.len() + missing.len(),
         _ => row.note.len(),
@@ -19,8 +43,6 @@ pub(super) fn bytes(picture: &Snapshot) -> usize {
     size_of::<Snapshot>()
         + rows(&picture.workers, worker)
         + rows(&picture.memory, memory)
-        + rows(&picture.pods, pod)
-        + rows(&picture.claims, |_: &ClaimRow| 0)
         + rows(&picture.sources, |row| row.name.as_str().len() + row.why.len())
         + rows(&picture.rejects.reasons, |row| row.origin.len() + row.why.len() + row.sample.len())
         + rows(&picture.events, |row: &EventRow| row.who.len() + row.text.len())
