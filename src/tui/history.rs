@@ -18,7 +18,13 @@ use crate::snapshot::{Answer, Feed, SeriesSet, Snapshot};
 pub const PICTURES: usize = 300;
 
 /// Most bytes that they take together, as far as they can be counted: rows and texts.
-pub const BYTES: usize = 12 << 20;
+pub const BYTES: usize = 6 << 20;
+
+/// The same for the few pictures that there are of a large deployment.
+pub const BYTES_OF_FEW: usize = 12 << 20;
+
+/// A few pictures.
+const FEW: usize = 8;
 
 /// Longest time that a picture is kept.
 pub const LONGEST: Duration = Duration::from_secs(12 * 3_600);
@@ -39,7 +45,7 @@ const BEHIND: Duration = Duration::from_secs(5);
 const CATCHING_UP: Duration = Duration::from_secs(60);
 
 /// Events and decisions that a picture keeps, the last ones.
-const ROWS: (usize, usize) = (200, 50);
+const ROWS: (usize, usize) = (100, 50);
 
 /// Pictures younger than this are thinned as if they were that old.
 const NEAR: f64 = 10.0;
@@ -140,7 +146,8 @@ impl History {
         while self.kept.first().is_some_and(|kept| now.since(kept.at()) > LONGEST) {
             self.drop_one(0);
         }
-        while self.kept.len() > PICTURES || self.bytes() > BYTES {
+        let limit = |pictures: usize| if pictures > FEW { BYTES } else { BYTES_OF_FEW };
+        while self.kept.len() > PICTURES || self.bytes() > limit(self.kept.len()) {
             self.drop_one(self.least(now));
         }
     }
@@ -279,21 +286,23 @@ mod tests {
 
     #[test]
     fn no_more_bytes_are_kept_than_allowed() {
-        let mut history = settled();
-        let mut large = picture(0, 0);
-        large.router.routers = vec!["x".repeat(1 << 20)];
-        for second in 1..=100 {
-            large.at = Timestamp((100 + second) * 1_000_000);
-            large.frames = second;
-            history.note(&large);
-            assert!(history.bytes() <= BYTES, "{}", history.bytes());
+        for (size, limit, fewest) in [(200_000, BYTES, 25), (1 << 20, BYTES_OF_FEW, FEW)] {
+            let mut history = settled();
+            let mut large = picture(0, 0);
+            large.router.routers = vec!["x".repeat(size)];
+            for second in 1..=100 {
+                large.at = Timestamp((100 + second) * 1_000_000);
+                large.frames = second;
+                history.note(&large);
+                assert!(history.bytes() <= limit, "{}", history.bytes());
+            }
+            assert!(history.kept.len() >= fewest, "{}", history.kept.len());
+            assert_eq!(
+                history.oldest().unwrap().at.seconds(),
+                101,
+                "a coarser past is not a shorter one"
+            );
         }
-        assert!(history.kept.len() > 9, "{}", history.kept.len());
-        assert_eq!(
-            history.oldest().unwrap().at.seconds(),
-            101,
-            "a coarser past is not a shorter one"
-        );
     }
 
     #[test]
