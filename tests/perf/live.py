@@ -3,6 +3,7 @@
 
     tests/perf/live.py target/release/kvtop [--rates 1000,10000,50000] [--seconds 15] [--workers 128]
     tests/perf/live.py target/release/kvtop --fleet    # 1,000 workers of 8 ranks, 5 million blocks, 200x60
+    tests/perf/live.py target/release/kvtop --ten-million    # 10 million blocks, which no two workers share
     tests/perf/live.py target/release/kvtop --hour     # resident memory, minute by minute, at 1,000 events/s
 
 A publisher of its own sends KV events in the form of Dynamo 1.6, about 730 bytes each, through a nats-server
@@ -41,6 +42,10 @@ GOALS = {1_000: (4.0, 250), 10_000: (8.0, 250), 50_000: (25.0, 250)}
 KEY_GOAL_MS = 20.0
 # Workers, ranks of each, chains of a rank, and the longest time from key to screen.
 FLEET = (1_000, 8, 10, 30.0)
+# Chains of a worker of which 128 hold 10 million blocks.
+MANY_CHAINS = 1_302
+# Resident memory at most: megabytes, and bytes for each block and worker.
+MEMORY_GOAL = (15.0, 40)
 TICK = 0.002
 
 
@@ -263,12 +268,15 @@ def main():
     words.add_argument("--chains", type=int, default=CHAINS, help="chains of 60 blocks that a rank holds")
     words.add_argument("--keys", type=int, default=60)
     words.add_argument("--fleet", action="store_true")
+    words.add_argument("--ten-million", action="store_true")
     words.add_argument("--hour", action="store_true")
     options = words.parse_args()
     key_goal, size = KEY_GOAL_MS, SIZE
     if options.fleet:
         options.workers, options.ranks, options.chains, key_goal = FLEET
         options.rates, size = "50000", FLEET_SIZE
+    if options.ten_million:
+        options.chains, options.rates = MANY_CHAINS, "50000"
     met = True
     state = tempfile.mkdtemp(prefix="kvtop-perf-")
     os.environ.update(XDG_STATE_HOME=state, XDG_CONFIG_HOME=state)
@@ -288,7 +296,8 @@ def main():
         nats, port = server()
         crew = options.workers * options.ranks
         # Until each rank has stored what it holds, and some more.
-        warm = 5 + crew * options.chains * CHAIN / rate if options.fleet else 5
+        filled = crew * options.chains * CHAIN / rate
+        warm = 5 + filled if options.fleet or options.ten_million else 5
         span = warm + options.seconds + options.keys * 0.3 + 8
         told = [str(it) for it in (port, options.workers, options.ranks, options.chains, rate, span)]
         kvtop = Terminal([options.kvtop, "--nats-url", f"nats://127.0.0.1:{port}"], size)
@@ -302,6 +311,12 @@ def main():
         good = measured[0] <= share and measured[1] <= switches
         met &= good
         row(f"kvtop, {rate} events/s", measured, "PASS" if good else f"FAIL (at most {share} %, {switches})")
+        if not options.fleet:
+            blocks = crew * options.chains * CHAIN * BLOCKS
+            most = MEMORY_GOAL[0] + MEMORY_GOAL[1] * blocks / 1e6
+            met &= measured[3] <= most
+            verdict = "PASS" if measured[3] <= most else f"FAIL (at most {most:.0f})"
+            print(f"  resident memory of {blocks:,} blocks: {measured[3]:.1f} MB  {verdict}")
         if keys:
             p99 = keys[min(len(keys) - 1, len(keys) * 99 // 100)]
             met &= p99 <= key_goal
