@@ -4,10 +4,11 @@
 //! refused takes along everything below it, so that a block is judged by the first of its chain.
 
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::rank_block::{RankBlock, halves, whole};
+use super::rank_block::{RankBlock, sign};
 use crate::domain::{Block, FastMap, SequenceHash, Timestamp};
 
 /// Most stored blocks whose time is remembered; of more, a sample is. Half of what fits into a table of 2^16 places: one
@@ -49,21 +50,38 @@ pub struct Stored {
     pub parent: Option<SequenceHash>,
 }
 
-/// The same in halves of numbers, so that nothing of the table is lost to alignment.
+/// The same in ten bytes, since many are kept.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
-    at: [u32; 2],
-    parent: Option<[u32; 2]>,
+    /// The lower six bytes of the time in units of [`UNIT`].
+    at: [u8; 6],
+    /// The sign of the parent, or zeros.
+    parent: [u8; 4],
 }
 
+/// Microseconds of a unit of time: six bytes of them reach to the year 2041.
+const UNIT: u64 = 8;
+
+/// The last time that six bytes hold.
+const LAST: u64 = (1 << 48) - 1;
+
 impl Kept {
-    fn new(stored: Stored) -> Self {
-        Self { at: halves(stored.at.0), parent: stored.parent.map(|hash| halves(hash.0)) }
+    fn new(at: Timestamp, parent: Option<NonZeroU32>) -> Self {
+        let units = (at.0 / UNIT).min(LAST).to_le_bytes();
+        Self {
+            at: *units.first_chunk().unwrap_or(&[u8::MAX; 6]),
+            parent: parent.map_or(0, NonZeroU32::get).to_ne_bytes(),
+        }
     }
 
-    fn stored(self) -> Stored {
-        let parent = self.parent.map(|hash| SequenceHash(whole(hash)));
-        Stored { at: Timestamp(whole(self.at)), parent }
+    fn at(self) -> Timestamp {
+        let mut units = [0; 8];
+        units.iter_mut().zip(self.at).for_each(|(to, from)| *to = from);
+        Timestamp(u64::from_le_bytes(units) * UNIT)
+    }
+
+    fn parent(self) -> Option<NonZeroU32> {
+        NonZeroU32::new(u32::from_ne_bytes(self.parent))
     }
 }
 
@@ -73,7 +91,8 @@ pub struct MissingParents {
     /// Hashes with one of these bits are not followed.
     mask: u64,
     stored: FastMap<RankBlock, Kept>,
-    missed: HashMap<(Arc<str>, u32, SequenceHash), MissingParent>,
+    /// By router, rank and the sign of the block.
+    missed: HashMap<(Arc<str>, u32, NonZeroU32), MissingParent>,
     /// Refusals from before are forgotten.
     forgot: Option<Timestamp>,
 }
@@ -87,6 +106,7 @@ impl MissingParents {
         blocks: &[Block],
         at: Timestamp,
     ) {
+        let new = Kept::new(at, parent.map(sign));
         for block in blocks {
             let key = RankBlock::new(rank, block.sequence);
             // Room is made before it is needed: a table that once grew stays as large.
@@ -100,10 +120,9 @@ impl MissingParents {
             if !is_followed(self.mask) {
                 continue;
             }
-            let new = Kept::new(Stored { at, parent });
             let last = self.stored.entry(key).or_insert(new);
             // History may be read after what came live.
-            if last.stored().at <= at {
+            if last.at() <= at {
                 *last = new;
             }
         }
@@ -130,7 +149,7 @@ impl MissingParents {
 
     /// Forgets what the rank numbered `rank` stored.
     pub fn forget(&mut self, rank: u32) {
-        self.stored.retain(|block, _| block.rank() != rank);
+        self.stored.retain(|block, _| !block.is_of(rank));
     }
 
     /// Forgets what the router in `pod` refused: another process runs there now.
@@ -148,9 +167,11 @@ impl MissingParents {
         watch: Watch,
         at: Timestamp,
     ) -> MissingParent {
-        let stored = pending
-            .or_else(|| self.stored.get(&RankBlock::new(rank, parent)).map(|kept| kept.stored()));
-        let key = (Arc::clone(pod), rank, parent);
+        let stored = match pending {
+            Some(stored) => Some(Kept::new(stored.at, stored.parent.map(sign))),
+            None => self.stored.get(&RankBlock::new(rank, parent)).copied(),
+        };
+        let key = (Arc::clone(pod), rank, sign(parent));
         let lack = match stored {
             Some(stored) => self.judged(pod, rank, stored, watch),
             None => self.missed.get(&key).copied().unwrap_or(MissingParent::Unsure),
@@ -163,9 +184,10 @@ impl MissingParents {
         lack
     }
 
-    fn judged(&self, pod: &Arc<str>, rank: u32, stored: Stored, watch: Watch) -> MissingParent {
-        let above = stored.parent.and_then(|it| self.missed.get(&(Arc::clone(pod), rank, it)));
-        if watch.began.is_some_and(|began| stored.at.after(MARGIN) <= began) {
+    fn judged(&self, pod: &Arc<str>, rank: u32, stored: Kept, watch: Watch) -> MissingParent {
+        let at = stored.at();
+        let above = stored.parent().and_then(|it| self.missed.get(&(Arc::clone(pod), rank, it)));
+        if watch.began.is_some_and(|began| at.after(MARGIN) <= began) {
             return MissingParent::Before;
         }
         if let Some(above) = above {
@@ -173,7 +195,7 @@ impl MissingParents {
         }
         let since = watch.follows.map(|follows| follows.max(self.forgot.unwrap_or_default()));
         match since {
-            Some(since) if stored.at >= since.after(MARGIN) => MissingParent::After,
+            Some(since) if at >= since.after(MARGIN) => MissingParent::After,
             _ => MissingParent::Unsure,
         }
     }
@@ -223,6 +245,17 @@ mod tests {
         assert_eq!(lack(0, 6), MissingParent::After, "below 5");
         assert_eq!(lack(0, 7), MissingParent::Unsure, "while it started");
         assert_eq!(lack(1, 1), MissingParent::Unsure, "of another rank");
+    }
+
+    #[test]
+    fn a_store_is_kept_in_ten_bytes_with_its_time_and_the_sign_of_its_parent() {
+        let parent = Some(sign(SequenceHash(7)));
+        let kept = Kept::new(Timestamp(1_790_000_000_123_457), parent);
+
+        assert_eq!((kept.at(), kept.parent()), (Timestamp(1_790_000_000_123_456), parent));
+        assert_eq!(size_of::<(RankBlock, Kept)>(), 20);
+        let never = Kept::new(Timestamp(u64::MAX), None);
+        assert!(never.at() > kept.at() && never.parent().is_none(), "{never:?}");
     }
 
     #[test]

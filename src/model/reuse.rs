@@ -11,7 +11,7 @@ use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use super::rank_block::RankBlock;
+use super::rank_block::{RankBlock, sign};
 use crate::domain::{Block, FastMap, SequenceHash};
 pub use votes::SizeByStores;
 use votes::Votes;
@@ -33,14 +33,8 @@ const WAIT_STORES: usize = 8;
 struct Link {
     /// Its place in its chain from 1; 0 when the chain's begin was not seen.
     depth: u32,
-    /// A sign of the block that followed it first: half of what its hash has, since many are kept.
+    /// The sign of the block that followed it first.
     child: Option<NonZeroU32>,
-}
-
-/// Returns the sign of the block with that hash. Of four thousand million pairs of blocks one shares its sign.
-#[expect(clippy::cast_possible_truncation, reason = "both halves are in it")]
-fn sign(hash: SequenceHash) -> NonZeroU32 {
-    NonZeroU32::new((hash.0 ^ hash.0 >> 32) as u32).unwrap_or(NonZeroU32::MAX)
 }
 
 /// A prompt whose store is still to come, or whose length is.
@@ -178,7 +172,7 @@ impl Reuse {
 
     /// Forgets what the rank numbered `rank` stored and was asked: another process took its place.
     pub fn forget(&mut self, rank: u32) {
-        self.links.retain(|block, _| block.rank() != rank);
+        self.links.retain(|block, _| !block.is_of(rank));
         self.waiting.remove(&rank);
         self.votes.forget(rank);
     }
