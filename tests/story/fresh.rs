@@ -288,7 +288,7 @@ fn on_screen(cluster: &UsersCluster, name: &'static str, called: &str, wanted: W
     keep(name, "screen", screen.as_bytes());
     row.verdict = verdict(&screen);
     if let Some(screen) = left {
-        row.wrong.push(format!("it did not stay: {}", head(&screen)));
+        row.wrong.push(format!("it did not stay:\n{screen}"));
     }
     if let Wanted::Found { .. } = wanted {
         only_wrong_pods_are_named(cluster, name, &head(&screen), &mut row);
