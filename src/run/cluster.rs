@@ -214,6 +214,7 @@ impl Cluster {
     /// Opens and closes what differs from what is wanted.
     async fn follow(&mut self) {
         let wanted = self.wanted.borrow_and_update().clone();
+        self.announce_nats(&wanted);
         let maps: BTreeSet<ConfigMapUse> = wanted.config_maps.iter().cloned().collect();
         self.kubernetes.config_maps.send_if_modified(|known| replace(known, maps));
         let logs = wanted.logs.iter().map(log_target).collect();
@@ -227,6 +228,17 @@ impl Cluster {
         if !self.nats_named {
             self.follow_nats(wanted.nats).await;
         }
+    }
+
+    /// Says that events are going to be read, before anything else that was opened along with them tells of the
+    /// deployment: what logs and metrics alone suggest would be withdrawn once the read of the history begins.
+    fn announce_nats(&self, wanted: &Wanted) {
+        if self.nats_named || self.nats.is_some() || self.unreached > 0 || wanted.nats.is_none() {
+            return;
+        }
+        let now = clock::now();
+        let soon = SourceNote::new(SourceName::Nats, SourceState::Connecting, "", now);
+        self.emitter.note(&SourceNote { pending: true, ..soon });
     }
 
     async fn follow_nats(&mut self, wanted: Option<NatsTarget>) {

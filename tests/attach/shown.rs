@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use kvtop::domain::SourceName;
+use kvtop::frame::{Body, Frame, Origin};
+use kvtop::wire::health;
 use serde_json::Value;
 
 use crate::attach::{run, run_with, screen};
@@ -10,7 +13,7 @@ use crate::support::deployment::{Deployment, FRONTEND, NATS_POD, WORKERS, messag
 use crate::support::endpoint::Endpoint;
 use crate::support::kube_api::FakeKube;
 use crate::support::nats_server::{Folder, NatsServer};
-use crate::support::scratch;
+use crate::support::{frames, scratch};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_namespace_is_followed_from_its_pods_to_its_events() {
@@ -207,4 +210,29 @@ async fn pods_that_may_not_be_listed_are_not_called_missing() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("kubernetes: no permission: needs list on pods"), "{told}");
     assert!(!told.contains("no Dynamo pod"), "{told}");
+}
+
+/// Logs and metrics suggest verdicts of their own. They would be withdrawn if it came out only then that there is a
+/// history to read.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn that_history_is_to_be_read_is_known_before_logs_and_metrics_tell_of_anything() {
+    let it = Deployment::start();
+    it.publish(&messages()).await;
+    for (pod, _) in WORKERS.iter().chain([&FRONTEND]) {
+        it.kube.log_line(pod, "main", "a line");
+    }
+    let file = scratch().join("attached.frames");
+
+    let output = run(&it, &["record", "-o", file.to_str().unwrap(), "--for", "3s"]).await;
+
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let frames = frames(&file);
+    let is_told =
+        |frame: &Frame| matches!(frame.origin, Origin::Log { .. } | Origin::Metrics { .. });
+    let is_of_nats = |frame: &Frame| matches!(&frame.origin, Origin::Health { source } if *source == SourceName::Nats);
+    let told = frames.iter().position(is_told).expect("logs or metrics");
+    let nats = frames.iter().position(is_of_nats).expect("a note of NATS");
+    let Body::Whole(text) = &frames[nats].body else { panic!("{:?}", frames[nats]) };
+    let note = health::decode(&SourceName::Nats, frames[nats].at, text).unwrap();
+    assert!(note.pending && nats < told, "{nats} of {note:?}, {told}");
 }
