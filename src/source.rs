@@ -176,16 +176,21 @@ impl Emitter {
     /// Only for what can be asked for later, such as a stream's history: whoever reads that paces
     /// itself, so that live frames keep their room. Live frames are emitted without asking.
     pub fn has_room(&self) -> bool {
-        self.frames.capacity() * 2 >= self.frames.max_capacity()
-            && self.budget.has_room(memory::waiting_in(&self.frames), Part::Half)
+        self.has_room_in(Part::Half)
     }
 
-    /// Passes `frame` on while at least half of the channel is free, and else drops and counts it.
+    /// Returns true while less than `part` of the channel is taken, and of the memory for frames.
+    fn has_room_in(&self, part: Part) -> bool {
+        let waiting = memory::waiting_in(&self.frames);
+        waiting <= part.of(self.frames.max_capacity()) && self.budget.has_room(waiting, part)
+    }
+
+    /// Passes `frame` on while at least a quarter of the channel is free, and else drops and counts it.
     ///
-    /// For frames that come in floods and matter less than those of the event plane, such as lines
-    /// of a log.
+    /// For frames that come in floods and matter less than those of the event plane, such as lines of a log. A history
+    /// that is being read fills half of the channel, and is no reason to lose them.
     pub fn emit_if_room(&self, frame: Frame) -> bool {
-        if self.has_room() || self.frames.is_closed() {
+        if self.has_room_in(Part::Most) || self.frames.is_closed() {
             return self.emit(frame);
         }
         self.dropped.fetch_add(1, Ordering::Relaxed);

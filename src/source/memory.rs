@@ -80,8 +80,7 @@ impl Budget {
     /// fits into the limit, were each as large as a small payload can be.
     pub(super) fn has_room(&self, waiting: usize, part: Part) -> bool {
         let (own, all) = (OWN, FRAME_BUFFER.max(self.limit / LARGE));
-        let (own, all) = if part == Part::Half { (own / 2, all / 2) } else { (own, all) };
-        waiting < own || self.waiting() < all
+        waiting < part.of(own) || self.waiting() < part.of(all)
     }
 
     /// Returns the number of frames that wait in all channels.
@@ -158,8 +157,21 @@ impl Budget {
 pub(super) enum Part {
     /// Half of it, for those who can wait.
     Half,
+    /// Three quarters of it, for frames that are lost otherwise and matter less than others.
+    Most,
     /// All of it, for frames that are lost otherwise.
     Whole,
+}
+
+impl Part {
+    /// Returns this part of `limit`.
+    pub(super) const fn of(self, limit: usize) -> usize {
+        match self {
+            Self::Half => limit / 2,
+            Self::Most => limit - limit / 4,
+            Self::Whole => limit,
+        }
+    }
 }
 
 /// Returns the number of frames that wait in a channel.
