@@ -179,7 +179,7 @@ impl Emitter {
         self.has_room_in(Part::Half)
     }
 
-    /// Returns true while less than `part` of the channel is taken, and of the memory for frames.
+    /// Returns true while at most `part` of the channel is taken, and of the memory for frames.
     fn has_room_in(&self, part: Part) -> bool {
         let waiting = memory::waiting_in(&self.frames);
         waiting <= part.of(self.frames.max_capacity()) && self.budget.has_room(waiting, part)
