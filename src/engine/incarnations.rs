@@ -61,10 +61,9 @@ impl Learner<'_> {
         let Some(record) = self.known.fleet.workers.worker(worker) else { return };
         let registered = record.joined.is_some() && !record.gone;
         if !registered && self.known.fleet.last_act(worker).is_none_or(|last| last <= at) {
-            let news = self.note_presence(worker, false, at, source);
             // A router's word alone takes nothing from what was counted.
-            if news && self.known.follows_discovery() {
-                self.known.index.mirror.remove_worker(worker);
+            if self.note_presence(worker, false, at, source) && self.known.follows_discovery() {
+                self.let_go(worker, at);
             }
         }
     }
@@ -72,6 +71,11 @@ impl Learner<'_> {
     /// Takes workers for gone that no live source registers and that did nothing since kvtop attached, and brings
     /// back those that act again.
     pub(super) fn part_from_the_past(&mut self, at: Timestamp) {
+        self.part_from_the_unregistered(at);
+        self.let_go_of_the_gone(at);
+    }
+
+    fn part_from_the_unregistered(&mut self, at: Timestamp) {
         // While history is being read, what a worker did last is not known.
         let follows = self.known.follows_discovery()
             && self.known.streams.reads(&self.known.times, at).is_none();
@@ -101,6 +105,32 @@ impl Learner<'_> {
         }
         for (worker, at, present) in changes {
             self.presence(worker, present, at, &SourceName::Discovery);
+        }
+    }
+
+    /// Takes what `worker`, which is gone, held out of the index. While history is being read more of it may come, under
+    /// blocks that are there now: then all of it goes once history was read.
+    pub(super) fn let_go(&mut self, worker: WorkerId, at: Timestamp) {
+        if !self.awaits_its_past(at) {
+            self.known.index.mirror.remove_worker(worker);
+        }
+    }
+
+    /// Returns true while older events than those so far may come.
+    fn awaits_its_past(&self, at: Timestamp) -> bool {
+        let streams = &self.known.streams;
+        !streams.history.is_partial() && streams.reads(&self.known.times, at).is_some()
+    }
+
+    /// Takes out of the index what workers hold that are gone: their last events may come after the news.
+    fn let_go_of_the_gone(&mut self, at: Timestamp) {
+        if !self.known.follows_discovery() || self.awaits_its_past(at) {
+            return;
+        }
+        let Knowledge { fleet, index, .. } = &mut *self.known;
+        let gone = fleet.workers.workers().iter().filter(|worker| worker.gone);
+        for worker in gone {
+            index.mirror.remove_worker(worker.id);
         }
     }
 

@@ -133,7 +133,7 @@ impl Learner<'_> {
         source: &SourceName,
     ) {
         if self.note_presence(worker, present, at, source) && !present {
-            self.known.index.mirror.remove_worker(worker);
+            self.let_go(worker, at);
         }
     }
 
