@@ -299,6 +299,20 @@ impl Mirror {
         self.find(rank, block).is_some()
     }
 
+    /// Returns `block` and those above it in the device tier by the names that `rank` has for them, the nearest
+    /// first; they end where it lacks one, or where its name for one cannot be told.
+    pub fn chain(
+        &self,
+        rank: WorkerRank,
+        block: SequenceHash,
+    ) -> impl Iterator<Item = SequenceHash> + '_ {
+        let place = self.tiers[DEVICE].as_ref().and_then(|tree| {
+            let slot = tree.slots.get(rank)?;
+            Some((tree, slot, tree.target(tree.handle(slot, block.0)?)))
+        });
+        place.into_iter().flat_map(move |(tree, slot, node)| tree.chain(node, slot, block))
+    }
+
     fn find(&self, rank: WorkerRank, block: SequenceHash) -> Option<bool> {
         let tree = self.tiers[DEVICE].as_ref()?;
         let handle = tree.handle(tree.slots.get(rank)?, block.0)?;

@@ -6,9 +6,10 @@
 
 use super::Semantics;
 use super::alias::LOOSE;
-use super::node::{NONE, ODD, ORPHAN, ROOT, SHELL};
+use super::node::{EXTRA, NONE, ODD, ORPHAN, ROOT, SHELL};
 use super::owners::{self, Spill, Word};
 use super::tree::Tree;
+use crate::domain::SequenceHash;
 
 /// A rank's name of a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -286,6 +287,43 @@ impl Tree {
         };
         let shorter = (chain >> 32) - 1;
         self.nodes.at_mut(own.node).set_sequence(shorter << 32 | u64::from(first));
+    }
+
+    /// Returns `hash`, the name that `slot` has for `node`, and its names for those above, the nearest first.
+    pub(super) fn chain(
+        &self,
+        node: u32,
+        slot: u32,
+        hash: SequenceHash,
+    ) -> impl Iterator<Item = SequenceHash> + '_ {
+        let above = move |(node, _): &(u32, SequenceHash)| {
+            if *node == NONE || self.nodes.at(*node).is(EXTRA) {
+                return None;
+            }
+            let parent = self.nodes.at(*node).parent();
+            let known = parent != NONE && parent != ROOT && self.owns(parent, slot);
+            known.then_some(parent).and_then(|parent| Some((parent, self.called_by(parent, slot)?)))
+        };
+        std::iter::successors(Some((node, hash)), above).map(|(_, hash)| hash)
+    }
+
+    /// Returns the name that `slot` has for `node`, which it owns; none where no record leads from the node to it.
+    fn called_by(&self, node: u32, slot: u32) -> Option<SequenceHash> {
+        let own = self.nodes.at(node);
+        let name = if !own.is(ODD) {
+            Some(own.sequence())
+        } else if self.keeps_hash(node) {
+            let record = self.aliases.find(slot, own.sequence())?;
+            (self.aliases.at(record).node == node).then_some(own.sequence())
+        } else {
+            let records = self.aliases_of(node);
+            records
+                .into_iter()
+                .map(|it| self.aliases.at(it))
+                .find(|it| it.slot == slot)
+                .map(|it| it.hash)
+        };
+        name.map(SequenceHash)
     }
 
     /// Returns the records chained from `node`, none for a node that implies its handles.

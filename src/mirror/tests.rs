@@ -93,6 +93,36 @@ fn removals_in_one_event_may_come_head_first() {
 }
 
 #[test]
+fn a_chain_goes_up_by_the_names_of_its_rank_as_far_as_the_rank_has_it() {
+    let names = |mirror: &Mirror, rank, block| -> Vec<u64> {
+        mirror.chain(rank, SequenceHash(block)).map(|name| name.0).collect()
+    };
+    for semantics in BOTH {
+        let mut mirror = filled(semantics);
+        let other = WorkerRank::new(8, 0);
+        assert_eq!(names(&mirror, RANK, 103), [103, 102, 101]);
+        assert!(names(&mirror, other, 103).is_empty() && names(&mirror, RANK, 104).is_empty());
+
+        // A worker that salts its hashes has names of its own for the same content.
+        let salted = |name| Block { sequence: SequenceHash(200 + name), tokens: TokensHash(name) };
+        let mut batch = KvBatch::default();
+        batch.stored(&head(other), None, &[1, 2, 3].map(salted));
+        only(&mut mirror, &batch);
+        let found = names(&mirror, other, 203);
+        let whole = match semantics {
+            Semantics::PerBlock => [203, 202, 201].as_slice(),
+            // Its names for those above are not kept with them.
+            Semantics::EdgeTruncating => &[203],
+        };
+        assert_eq!(found, whole, "{semantics:?}");
+    }
+
+    let mut mirror = filled(Semantics::PerBlock);
+    remove(&mut mirror, RANK, &[2]);
+    assert_eq!(names(&mirror, RANK, 103), [103], "the one above is gone");
+}
+
+#[test]
 fn an_empty_store_is_counted_and_creates_nothing() {
     for semantics in BOTH {
         let mut mirror = filled(semantics);

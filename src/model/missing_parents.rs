@@ -1,9 +1,11 @@
 //! Blocks that routers lack: stored before the router started, or while it followed.
 //!
-//! Owns when blocks were stored, of a sample, and which of them routers missed. A store that a router
-//! refused takes along everything below it, so that a block is judged by the first of its chain.
+//! Owns when blocks were stored, and which of them routers missed. The time is kept with the first block of each store:
+//! the others are found by going up their chain, which is asked for seldom, while stores come by the thousand. A store
+//! that a router refused takes along everything below it, so that a block is judged by the first of its chain.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,9 +13,12 @@ use std::time::Duration;
 use super::rank_block::{RankBlock, sign};
 use crate::domain::{Block, FastMap, SequenceHash, Timestamp};
 
-/// Most stored blocks whose time is remembered; of more, a sample is. Half of what fits into a table of 2^16 places: one
-/// that is fuller does not clear away what was removed, but doubles.
-const STORED_LIMIT: usize = 28_672;
+/// Most stores whose time is remembered; of more, a sample is. Half of what fits into a table of 2^15 places: one that is
+/// fuller does not clear away what was removed, but doubles.
+const STORED_LIMIT: usize = 14_336;
+
+/// Blocks of a store that are found by its first one; a longer store counts as several.
+const REACH: usize = 1_024;
 
 /// Most refusals that are remembered.
 const MISSED_LIMIT: usize = 65_536;
@@ -50,13 +55,15 @@ pub struct Stored {
     pub parent: Option<SequenceHash>,
 }
 
-/// The same in ten bytes, since many are kept.
+/// The same in twelve bytes, since many are kept, by the first block.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
     /// The lower six bytes of the time in units of [`UNIT`].
     at: [u8; 6],
     /// The sign of the parent, or zeros.
     parent: [u8; 4],
+    /// The number of blocks.
+    blocks: [u8; 2],
 }
 
 /// Microseconds of a unit of time: six bytes of them reach to the year 2041.
@@ -66,12 +73,18 @@ const UNIT: u64 = 8;
 const LAST: u64 = (1 << 48) - 1;
 
 impl Kept {
-    fn new(at: Timestamp, parent: Option<NonZeroU32>) -> Self {
+    fn new(at: Timestamp, parent: Option<NonZeroU32>, blocks: usize) -> Self {
         let units = (at.0 / UNIT).min(LAST).to_le_bytes();
         Self {
             at: *units.first_chunk().unwrap_or(&[u8::MAX; 6]),
             parent: parent.map_or(0, NonZeroU32::get).to_ne_bytes(),
+            blocks: u16::try_from(blocks).unwrap_or(u16::MAX).to_ne_bytes(),
         }
+    }
+
+    /// Returns true when the block that many below the first is one of the store.
+    fn reaches(self, below: usize) -> bool {
+        below < usize::from(u16::from_ne_bytes(self.blocks))
     }
 
     fn at(self) -> Timestamp {
@@ -88,8 +101,9 @@ impl Kept {
 /// Follows when blocks were stored, and what routers refused.
 #[derive(Debug, Default)]
 pub struct MissingParents {
-    /// Hashes with one of these bits are not followed.
+    /// First blocks whose hashes have one of these bits are not followed.
     mask: u64,
+    /// Stores by their first block.
     stored: FastMap<RankBlock, Kept>,
     /// By router, rank and the sign of the block.
     missed: HashMap<(Arc<str>, u32, NonZeroU32), MissingParent>,
@@ -106,25 +120,38 @@ impl MissingParents {
         blocks: &[Block],
         at: Timestamp,
     ) {
-        let new = Kept::new(at, parent.map(sign));
-        for block in blocks {
-            let key = RankBlock::new(rank, block.sequence);
-            // Room is made before it is needed: a table that once grew stays as large.
-            let is_followed = |mask| block.sequence.0 & mask == 0;
-            if is_followed(self.mask)
-                && self.stored.len() >= STORED_LIMIT
-                && !self.stored.contains_key(&key)
-            {
-                self.thin();
+        for part in blocks.chunks(REACH) {
+            let Some((first, rest)) = part.split_first() else { continue };
+            let new = Kept::new(at, parent.map(sign), part.len());
+            for block in rest.iter().filter(|block| block.sequence.0 & self.mask == 0) {
+                // A store that began in the middle of this one tells of an earlier time, unless history is read after
+                // what came live.
+                let key = RankBlock::new(rank, block.sequence);
+                if let Entry::Occupied(inner) = self.stored.entry(key)
+                    && inner.get().at() <= at
+                {
+                    inner.remove();
+                }
             }
-            if !is_followed(self.mask) {
-                continue;
-            }
-            let last = self.stored.entry(key).or_insert(new);
-            // History may be read after what came live.
-            if last.at() <= at {
-                *last = new;
-            }
+            self.note(RankBlock::new(rank, first.sequence), new);
+        }
+    }
+
+    fn note(&mut self, first: RankBlock, new: Kept) {
+        let is_followed = |mask| first.sequence().0 & mask == 0;
+        // Room is made before it is needed: a table that once grew stays as large.
+        if is_followed(self.mask)
+            && self.stored.len() >= STORED_LIMIT
+            && !self.stored.contains_key(&first)
+        {
+            self.thin();
+        }
+        if !is_followed(self.mask) {
+            return;
+        }
+        let last = self.stored.entry(first).or_insert(new);
+        if last.at() <= new.at() {
+            *last = new;
         }
     }
 
@@ -157,19 +184,21 @@ impl MissingParents {
         self.missed.retain(|(of, ..), _| of.as_ref() != pod);
     }
 
-    /// Tells why the router in `pod`, which runs since `watch`, lacks `parent` of the rank numbered `rank`,
-    /// at `at`. `pending` is its last store, where that is not noted yet.
+    /// Tells why the router in `pod`, which runs since `watch`, lacks `parent` of the rank numbered `rank`, at `at`.
+    /// `chain` is the parent and the blocks above it, as far as the rank has them. `pending` is the parent's last store,
+    /// where that is not noted yet.
     pub fn missing_parent(
         &mut self,
         pod: &Arc<str>,
         (rank, parent): (u32, SequenceHash),
+        chain: impl Iterator<Item = SequenceHash>,
         pending: Option<Stored>,
         watch: Watch,
         at: Timestamp,
     ) -> MissingParent {
         let stored = match pending {
-            Some(stored) => Some(Kept::new(stored.at, stored.parent.map(sign))),
-            None => self.stored.get(&RankBlock::new(rank, parent)).copied(),
+            Some(stored) => Some(Kept::new(stored.at, stored.parent.map(sign), 1)),
+            None => self.last_store(rank, chain),
         };
         let key = (Arc::clone(pod), rank, sign(parent));
         let lack = match stored {
@@ -182,6 +211,16 @@ impl MissingParents {
         }
         self.missed.insert(key, lack);
         lack
+    }
+
+    /// Returns the last store of the block that `chain` begins with.
+    fn last_store(&self, rank: u32, chain: impl Iterator<Item = SequenceHash>) -> Option<Kept> {
+        let firsts = chain.take(REACH).enumerate().filter(|(_, block)| block.0 & self.mask == 0);
+        let mut stores = firsts.filter_map(|(below, block)| {
+            let found = self.stored.get(&RankBlock::new(rank, block)).copied();
+            found.filter(|store| store.reaches(below))
+        });
+        stores.next()
     }
 
     fn judged(&self, pod: &Arc<str>, rank: u32, stored: Kept, watch: Watch) -> MissingParent {
@@ -231,8 +270,10 @@ mod tests {
         parents.stored(0, None, &[block(5)], at(30));
         parents.stored(0, Some(hash(5)), &[block(6)], at(31));
         parents.stored(0, None, &[block(7)], at(21));
-        let mut lack =
-            |rank, parent| parents.missing_parent(&pod, (rank, hash(parent)), None, WATCH, at(40));
+        let mut lack = |rank, parent| {
+            let chain = (1..=parent).rev().map(hash).take(if parent < 5 { 4 } else { 2 });
+            parents.missing_parent(&pod, (rank, hash(parent)), chain, None, WATCH, at(40))
+        };
 
         assert_eq!(lack(0, 1), MissingParent::Before);
         assert_eq!(
@@ -248,13 +289,14 @@ mod tests {
     }
 
     #[test]
-    fn a_store_is_kept_in_ten_bytes_with_its_time_and_the_sign_of_its_parent() {
+    fn a_store_is_kept_in_twelve_bytes_with_its_time_its_length_and_the_sign_of_its_parent() {
         let parent = Some(sign(SequenceHash(7)));
-        let kept = Kept::new(Timestamp(1_790_000_000_123_457), parent);
+        let kept = Kept::new(Timestamp(1_790_000_000_123_457), parent, 3);
 
         assert_eq!((kept.at(), kept.parent()), (Timestamp(1_790_000_000_123_456), parent));
-        assert_eq!(size_of::<(RankBlock, Kept)>(), 20);
-        let never = Kept::new(Timestamp(u64::MAX), None);
+        assert!(kept.reaches(2) && !kept.reaches(3));
+        assert_eq!(size_of::<(RankBlock, Kept)>(), 22);
+        let never = Kept::new(Timestamp(u64::MAX), None, 1);
         assert!(never.at() > kept.at() && never.parent().is_none(), "{never:?}");
     }
 
@@ -263,12 +305,61 @@ mod tests {
         let pod: Arc<str> = "frontend".into();
         let mut parents = MissingParents::default();
         parents.stored(0, None, &[block(1)], at(10));
-        let mut lack =
-            |watch| parents.missing_parent(&pod, (0, SequenceHash(1)), None, watch, at(40));
+        let mut lack = |watch| {
+            let parent = SequenceHash(1);
+            parents.missing_parent(&pod, (0, parent), [parent].into_iter(), None, watch, at(40))
+        };
 
         assert_eq!(lack(Watch::default()), MissingParent::Unsure);
         assert_eq!(lack(Watch { began: None, follows: Some(at(30)) }), MissingParent::Unsure);
         assert_eq!(lack(Watch { began: None, follows: Some(at(5)) }), MissingParent::After);
+    }
+
+    /// Returns when the block that `chain` begins with was stored last.
+    fn last(parents: &MissingParents, chain: &[u64]) -> Option<u64> {
+        let chain = chain.iter().copied().map(SequenceHash);
+        parents.last_store(0, chain).map(|store| store.at().seconds())
+    }
+
+    fn run(blocks: std::ops::RangeInclusive<u64>) -> Vec<Block> {
+        blocks.map(block).collect()
+    }
+
+    #[test]
+    fn a_block_is_found_by_the_first_of_its_last_store() {
+        let mut parents = MissingParents::default();
+        parents.stored(0, None, &run(1..=9), at(10));
+        assert_eq!(parents.stored.len(), 1);
+        assert_eq!(last(&parents, &[9, 8, 7, 6, 5, 4, 3, 2, 1]), Some(10));
+        assert_eq!(last(&parents, &[9, 8, 7]), None, "the rank lacks one between");
+
+        parents.stored(0, Some(SequenceHash(3)), &run(4..=6), at(20));
+        assert_eq!(last(&parents, &[5, 4, 3, 2, 1]), Some(20));
+        assert_eq!(last(&parents, &[7, 6, 5, 4, 3, 2, 1]), Some(10), "the later one ended above");
+
+        // History that is read after what came live.
+        parents.stored(0, Some(SequenceHash(2)), &run(3..=9), at(15));
+        assert_eq!(last(&parents, &[5, 4, 3, 2, 1]), Some(20));
+        assert_eq!(last(&parents, &[8, 7, 6, 5, 4, 3, 2, 1]), Some(15));
+
+        parents.stored(0, None, &run(1..=9), at(30));
+        assert_eq!(last(&parents, &[5, 4, 3, 2, 1]), Some(30));
+        assert_eq!(parents.stored.len(), 1, "what began in the middle is over");
+        parents.removed(0, &[SequenceHash(1)]);
+        assert_eq!(last(&parents, &[5, 4, 3, 2]), None);
+    }
+
+    #[test]
+    fn a_long_store_is_found_within_a_bounded_way() {
+        let mut parents = MissingParents::default();
+        let blocks = 2 * REACH as u64 + 1;
+        parents.stored(0, None, &run(1..=blocks), at(10));
+
+        for block in [1, REACH as u64, REACH as u64 + 1, blocks] {
+            let above: Vec<u64> = (1..=block).rev().collect();
+            assert_eq!(last(&parents, &above), Some(10), "{block}");
+        }
+        assert_eq!(parents.stored.len(), 3);
     }
 
     #[test]

@@ -49,9 +49,11 @@ impl Learner<'_> {
         };
         let watch = self.known.setup().router_watch(&warning.pod);
         let lacking = (u32::try_from(index).unwrap_or(u32::MAX), parent);
+        let chain = self.known.index.mirror.chain(rank, parent);
         Some(self.known.routing.missing_parents.missing_parent(
             &warning.pod,
             lacking,
+            chain,
             pending,
             watch,
             at,
