@@ -16,8 +16,9 @@ use crate::domain::{Block, FastMap, SequenceHash};
 pub use votes::SizeByStores;
 use votes::Votes;
 
-/// Most blocks whose place is remembered: as many as fill a table of 2^16 places.
-const LINK_LIMIT: usize = 57_344;
+/// Most blocks whose place is remembered: as many as fill a table of 2^14 places. A prefix that many prompts share is
+/// soon known again.
+const LINK_LIMIT: usize = 14_336;
 
 /// Most prompts of a rank that wait for their store.
 const WAIT_LIMIT: usize = 6;
