@@ -1,10 +1,17 @@
 //! Stored blocks by the additional capacity that would have kept them.
 
+use std::sync::LazyLock;
+
 /// Steps in which a capacity doubles: a step is 4.4 %.
-const STEPS: f64 = 16.0;
+const STEPS: usize = 16;
 
 /// Steps that are kept: up to a million blocks.
-const BINS: usize = 16 * 20;
+const BINS: usize = STEPS * 20;
+
+/// The starts of the steps between 1 and 2. They are looked up, since a logarithm for each block takes longer than
+/// everything else here.
+static STARTS: LazyLock<[f64; STEPS]> =
+    LazyLock::new(|| std::array::from_fn(|step| (step as f64 / STEPS as f64).exp2()));
 
 /// Counts of stored blocks.
 #[derive(Clone, Debug, Default)]
@@ -59,13 +66,41 @@ impl Histogram {
 
 /// Returns the step that `blocks` falls into.
 fn bin_of(blocks: f64) -> usize {
-    #[expect(clippy::cast_possible_truncation, reason = "clamped to the bins")]
-    #[expect(clippy::cast_sign_loss, reason = "the logarithm of at least 1 is not negative")]
-    let step = (blocks.max(1.0).log2() * STEPS) as usize;
-    step.min(BINS)
+    let bits = blocks.max(1.0).to_bits();
+    // The exponent of a number of at least 1, and the number without it: from 1 to 2.
+    let doublings = usize::try_from((bits >> MANTISSA) - BIAS).unwrap_or(BINS);
+    let rest = f64::from_bits(bits & ((1 << MANTISSA) - 1) | BIAS << MANTISSA);
+    let step = STARTS.iter().filter(|start| **start <= rest).count() - 1;
+    (doublings.saturating_mul(STEPS) + step).min(BINS)
 }
+
+/// Bits of the mantissa of a 64-bit float, and the exponent of 1 in it (IEEE 754).
+const MANTISSA: u32 = 52;
+const BIAS: u64 = 1_023;
 
 /// Returns the capacity at which a step begins, in blocks.
 fn edge(step: usize) -> f64 {
-    if step == 0 { 0.0 } else { (step as f64 / STEPS).exp2() }
+    if step == 0 { 0.0 } else { STARTS[step % STEPS] * (1_u64 << (step / STEPS)) as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_a_sixteenth_of_a_doubling() {
+        let by_logarithm =
+            |blocks: f64| (1..=BINS).filter(|step| *step as f64 <= blocks.log2() * 16.0).count();
+        for blocks in (2..40_000).map(|halves| f64::from(halves) / 2.0) {
+            assert_eq!(bin_of(blocks), by_logarithm(blocks), "{blocks}");
+        }
+        for (blocks, bin) in [(-3.0, 0), (0.0, 0), (1.0, 0), (2.0, 16), (1e6, 318), (1e300, BINS)] {
+            assert_eq!(bin_of(blocks), bin, "{blocks}");
+        }
+        assert_eq!(bin_of(f64::INFINITY), BINS);
+        for step in 0..BINS {
+            let (low, high) = (edge(step), edge(step + 1));
+            assert_eq!(bin_of(f64::midpoint(low.max(1.0), high)), step, "{low} to {high}");
+        }
+    }
 }
