@@ -8,7 +8,7 @@ use kvtop::engine::{Engine, EngineOptions};
 use kvtop::frame::{Frame, Origin};
 use kvtop::report::incident::{Incident, PageFormat};
 use kvtop::simulator::{Scenario, SimConfig, Simulation};
-use kvtop::snapshot::ViewQuery;
+use kvtop::snapshot::{FindingRow, ViewQuery};
 
 use crate::support::fixture;
 use crate::support::users_cluster::{BAD, GOOD, NAMESPACE, Past, UsersCluster, healthy};
@@ -66,6 +66,38 @@ fn the_page_tells_what_happened_when_and_what_users_felt() {
         assert!(found, "{part}\n{page}");
     }
     assert!(!page.contains("not resolved by the end"), "{page}");
+}
+
+/// A picture in the middle of a second shows what the rules say by then; they say it again when the second ends.
+#[test]
+fn a_finding_that_a_picture_shows_before_its_second_ends_is_listed_once() {
+    let mut simulation = Simulation::new(Scenario::Mismatch, 1, START);
+    let mut engine = Engine::new(EngineOptions::default());
+    let at = START.after(Duration::from_secs(30));
+    engine.ingest(&simulation.advance(at));
+    let mut picture = engine.snapshot(&ViewQuery::default(), at);
+    let found = picture.findings[0].clone();
+    let mut incident = Incident::default();
+    for raised in [795, 845] {
+        picture.at = at.after(Duration::from_secs(raised));
+        picture.findings[0].raised = at.after(Duration::from_millis(raised));
+        incident.note(&picture);
+    }
+    // It went, and came again.
+    let resolved = FindingRow {
+        raised: picture.findings[0].raised,
+        resolved: Some(at.after(Duration::from_secs(900))),
+        ..found
+    };
+    picture.at = at.after(Duration::from_secs(1_000));
+    picture.past = [resolved].into();
+    picture.findings[0].raised = at.after(Duration::from_secs(950));
+    incident.end(&picture);
+
+    let page = incident.page("Outage", PageFormat::Markdown);
+
+    assert_eq!(page.matches("CRITICAL raised: KVT001").count(), 2, "{page}");
+    assert_eq!(page.matches("resolved: KVT001").count(), 1, "{page}");
 }
 
 #[test]

@@ -72,6 +72,10 @@ impl Incident {
     pub fn note(&mut self, snapshot: &Snapshot) {
         self.moments.push(Moment::new(snapshot));
         for row in snapshot.findings.iter().chain(snapshot.past.iter()) {
+            // A picture in the middle of a second may show what is raised when the second ends: that is one finding.
+            self.findings.retain(|(raised, id), known| {
+                *id != row.id || *raised >= row.raised || known.resolved.is_some()
+            });
             self.findings.insert((row.raised, row.id), row.clone());
         }
     }
