@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use kvtop::domain::{
-    Block, ClearScope, DpRank, SequenceHash, SourceName, SourceNote, SourceState, Tier, Timestamp,
-    TokensHash, TreeNode, WorkerId, WorkerRank,
+    Block, ClearScope, DpRank, HistoryNote, SequenceHash, SourceName, SourceNote, SourceState,
+    Tier, Timestamp, TokensHash, TreeNode, WorkerId, WorkerRank,
 };
 use kvtop::engine::{Engine, EngineOptions};
-use kvtop::frame::{Frame, Origin};
+use kvtop::frame::{Frame, KubeChange, Origin};
 use kvtop::model::pod_worker_id;
 use kvtop::snapshot::{Answer, Ask, Gravity, Knowledge, Snapshot, TreeQuery, ViewQuery};
 use kvtop::wire::encode::{Change, Family, RouterEvent, envelope};
@@ -315,6 +315,59 @@ fn a_history_read_from_its_first_message_proves_the_past_and_an_aged_one_does_no
     assert_eq!(whole.events[0].gravity, Gravity::Bad);
     assert_eq!(aged.workers[0].knowledge, Knowledge::SinceAttach);
     assert_eq!(aged.events[0].gravity, Gravity::Notice);
+}
+
+#[test]
+fn an_aged_history_has_all_of_a_worker_that_began_since_kvtop_listens() {
+    let name = "gtc-demo-0-worker-x";
+    let joined = WorkerRank { worker: pod_worker_id(name), ..W };
+    let after_seconds = |seconds| AT.after(Duration::from_secs(seconds));
+    let message = |rank, seq, at| {
+        let origin = Origin::Jetstream {
+            stream: "namespace-dynamo-component-backend-kv-events".into(),
+            seq,
+            subject: DURABLE.into(),
+        };
+        Frame::new(at, origin, stored(rank, 3, None, blocks(seq, 1)).json(Family::V0_9))
+    };
+    let pod = |started: &str, change| {
+        let object = serde_json::json!({
+            "metadata": {"name": name, "uid": "u",
+                "labels": {"nvidia.com/dynamo-component-type": "worker"}},
+            "spec": {"containers": [{"name": "main", "image": "vllm-runtime:0.9.0"}]},
+            "status": {"phase": "Running", "containerStatuses": [{"name": "main", "ready": true,
+                "restartCount": 0, "state": {"running": {"startedAt": started}}}]},
+        });
+        let origin = Origin::Kube { kind: "Pod".into(), change };
+        Frame::new(after_seconds(10), origin, object.to_string())
+    };
+    let history = HistoryNote {
+        stream: "namespace-dynamo-component-backend-kv-events".into(),
+        first_seq: 400,
+        last_seq: 400,
+        read: 1,
+        complete: true,
+        ledger: None,
+    };
+    let live = SourceNote::new(SourceName::JetStream, SourceState::Live, "", AT);
+    let live = health::encode(&SourceNote { history: Some(history), ..live });
+    let live = Frame::new(AT, Origin::Health { source: "jetstream".into() }, live);
+    let seen = |started| {
+        after(&[
+            live.clone(),
+            message(W, 400, AT),
+            pod(started, KubeChange::Listed),
+            message(joined, 401, after_seconds(15)),
+        ])
+        .1
+    };
+    let knows = |seen: &Snapshot| seen.workers.iter().map(|row| row.knowledge).collect::<Vec<_>>();
+
+    let later = seen("2026-02-16T14:39:03Z");
+    assert_eq!(knows(&later), [Knowledge::SinceAttach, Knowledge::Complete]);
+    assert!(later.tree.incomplete[0].starts_with("1 of 2 ranks: "), "{:?}", later.tree.incomplete);
+    let earlier = seen("2026-02-16T14:38:03Z");
+    assert_eq!(knows(&earlier), [Knowledge::SinceAttach; 2]);
 }
 
 /// What sources say of all that they passed on is not about an engine that gets the newest part of it.

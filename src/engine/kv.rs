@@ -99,6 +99,9 @@ impl Learner<'_> {
         let lost_at = self.known.streams.history.lost_at;
         // On 0.9 numbers repeat, so that a first one proves nothing.
         let ids_prove = self.known.streams.deployment.plane != Some(Plane::JetStream);
+        // The stream brings every event of a worker that began since kvtop listens, if a source tells since when.
+        let told = |since: &Timestamp| !ids_prove && *since > Timestamp::default();
+        let listens = self.known.streams.listens_since(&self.known.times).filter(told);
         let mut found = Vec::new();
         let workers = self.known.fleet.workers.ranks_mut();
         for (position, (event, rank)) in batch.events().iter().zip(ranks).enumerate() {
@@ -120,8 +123,9 @@ impl Learner<'_> {
             if record.last_event_id.is_none() {
                 // A dump may have told its past before its first event came.
                 let since_loss = lost_at.is_none_or(|lost| record.born > lost);
+                let is_whole = whole_history || listens.is_some_and(|since| since < record.born);
                 record.complete |=
-                    whole_history && since_loss || (ids_prove && event.event_id == first_id);
+                    is_whole && since_loss || (ids_prove && event.event_id == first_id);
             }
             if ids_prove {
                 record.last_event_id = Some(event.event_id);

@@ -199,9 +199,12 @@ fn claims(known: &Knowledge) -> impl Iterator<Item = &StoredClaim> {
 /// Returns why the mirror may differ from a router's index.
 pub(super) fn incomplete(known: &Knowledge, shed: u64, at: Timestamp) -> Vec<String> {
     let mut reasons = Vec::new();
+    // What a worker held that is gone is of no index any more.
+    let present = known.fleet.present_ranks();
     let ranks = known.fleet.workers.ranks();
-    let unknown = ranks
+    let unknown = present
         .iter()
+        .filter_map(|index| ranks.get(*index as usize))
         .filter(|it| it.last_event.is_some() && !it.complete && it.doubt.is_none())
         .count();
     if unknown > 0 {
@@ -218,7 +221,7 @@ pub(super) fn incomplete(known: &Knowledge, shed: u64, at: Timestamp) -> Vec<Str
         reasons.push(format!(
             "{}{unknown} of {} ranks: {fate}",
             coverage.as_deref().unwrap_or_default(),
-            ranks.len(),
+            present.len(),
         ));
     }
     let lacks = known.streams.lacks_events(&known.fleet, at);
