@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use kvtop::diagnose::{Change, Finding, Verdict};
 use kvtop::domain::{
     Grade, KvKind, SequenceHash, SourceName, SourceNote, SourceState, Timestamp, WorkerRank,
 };
@@ -10,6 +11,7 @@ use kvtop::snapshot::{CheckVerdict, Snapshot};
 use kvtop::wire::{self, Facts, health};
 
 use super::Chance;
+use super::rules::healthy;
 use crate::support::{fixture, frames, played};
 
 fn capture(name: &str) -> Vec<Frame> {
@@ -227,4 +229,47 @@ fn a_router_whose_start_nobody_saw_is_not_proven_to_lack_history() {
     assert!(summary.contains("68 of 70 rejected stores"), "{summary}");
     assert_eq!(of(&unseen), None);
     assert_eq!(said(&played(&unseen).1, "KVT007").0, "unknown");
+}
+
+fn without_history(past_known: bool) -> Finding {
+    let mut evidence = healthy();
+    evidence.router.began = Some(Timestamp(50_000_000));
+    for (place, second) in [(0, 10), (1, 60)] {
+        evidence.ranks[place].started = Some(Timestamp(second * 1_000_000));
+        evidence.ranks[place].past_known = past_known;
+    }
+    let tally = &mut evidence.router.tally;
+    tally.parent_full = 150;
+    if past_known {
+        (tally.parent_held, tally.parent_before) = (150, 150);
+    } else {
+        // Most stores of workers that are older than the router.
+        evidence.ranks[1].started = Some(Timestamp(20_000_000));
+    }
+    match kvtop::diagnose::rule("KVT007").unwrap().judge(&evidence) {
+        Verdict::Found(finding) => *finding,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn only_workers_older_than_the_router_are_to_be_restarted() {
+    let rolled = |finding: Finding| match finding.fix.unwrap().changes.remove(0) {
+        Change::Roll { pods } => pods.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        other => panic!("{other:?}"),
+    };
+
+    assert_eq!(rolled(without_history(true)), ["worker-1"]);
+    assert_eq!(rolled(without_history(false)), ["worker-1", "worker-2"]);
+}
+
+#[test]
+fn parents_from_before_kvtop_attached_are_unknown_and_not_none() {
+    let claims = |finding: Finding| -> Vec<String> {
+        let of_parents = |claim: &String| claim.starts_with("of those, parents");
+        finding.proofs.iter().map(|proof| proof.kind.to_string()).filter(of_parents).collect()
+    };
+
+    assert_eq!(claims(without_history(true)).len(), 2);
+    assert!(claims(without_history(false)).is_empty());
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::diagnose::Origin;
-use crate::diagnose::evidence::Evidence;
+use crate::diagnose::evidence::{Evidence, RankEvidence};
 use crate::diagnose::fix::{Change, Fix};
 use crate::diagnose::measure;
 use crate::diagnose::phrase::{Count, Phrase, phrase};
@@ -188,6 +188,19 @@ fn began_later(evidence: &Evidence) -> bool {
     evidence.present().filter_map(|rank| rank.first_event).any(|first| first < began)
 }
 
+/// Returns true when `rank` is known to have started after the router did, which has all its events then.
+fn began_since(evidence: &Evidence, rank: &RankEvidence) -> bool {
+    rank.started.zip(evidence.router.began).is_some_and(|(started, began)| started > began)
+}
+
+/// Returns the pods of present workers, of those ranks that `wanted` returns true for.
+fn pods_of(evidence: &Evidence, wanted: impl Fn(&RankEvidence) -> bool) -> Vec<Arc<str>> {
+    let ranks = evidence.present().filter(|rank| wanted(rank));
+    let mut pods: Vec<_> = ranks.filter_map(|rank| rank.pod.clone()).collect();
+    pods.dedup();
+    pods
+}
+
 /// Returns true when kvtop knows the complete history, so any receiver would reject the same stores.
 fn past_known(evidence: &Evidence) -> bool {
     evidence.present().all(|rank| rank.past_known || rank.tally.kv.counters.stores == 0)
@@ -205,6 +218,9 @@ fn found(evidence: &Evidence) -> Finding {
         let claim = measure::FULL_PARENT_WARNINGS;
         let proof = Proof::new(claim, phrase!("{}", Count(tally.parent_full)), Origin::RouterLogs);
         proofs.push(proof.heard(evidence.router.heard.parent));
+    }
+    // Of parents from before kvtop attached nothing is known, which is not 0.
+    if tally.parent_full > 0 && (tally.parent_held > 0 || past_known(evidence)) {
         let claim = measure::PARENTS_HELD;
         let source = phrase!("kvtop's index copy ({} ranks)", seen);
         proofs.push(
@@ -236,9 +252,10 @@ fn found(evidence: &Evidence) -> Finding {
         let claim = measure::EMPTY_PARENT_WARNINGS;
         proofs.push(Proof::new(claim, "0", Origin::RouterLogs));
     }
-    let pods = evidence.present().filter_map(|rank| rank.pod.clone());
-    let mut pods: Vec<_> = pods.collect();
-    pods.dedup();
+    let mut pods = pods_of(evidence, |rank| !began_since(evidence, rank));
+    if pods.is_empty() {
+        pods = pods_of(evidence, |_| true);
+    }
     Finding {
         severity: Severity::Critical,
         grade: if proven { Grade::Confirmed } else { Grade::Likely },
