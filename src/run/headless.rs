@@ -155,7 +155,7 @@ pub(super) fn tell_damage(recording: &Recording) {
     }
     if recording.torn() {
         tell(
-            "kvtop: the recording is truncated or damaged; it ends within a line, which was dropped",
+            "kvtop: the recording is truncated, damaged or still being written; it ends within a line, which was dropped",
         );
     }
 }

@@ -121,6 +121,8 @@ pub(super) fn blocks(
     let stored = less(of.stored, of.in_refused);
     let refused = empty(now(|rates| rates.refused), now(|rates| rates.refused_blocks));
     let rejected_points = of.in_refused.points.clone();
+    // While earlier blocks are unknown, only kvtop lacks these parents.
+    let lacking = if rejected == Role::Unknown { "of unknown parents" } else { "rejected" };
     let up = vec![
         layer(
             "stored",
@@ -130,7 +132,7 @@ pub(super) fn blocks(
             0,
         ),
         layer("empty", refused, empties, Role::Series5, 1),
-        layer("rejected", now(|rates| rates.refused_blocks), rejected_points, rejected, 2),
+        layer(lacking, now(|rates| rates.refused_blocks), rejected_points, rejected, 2),
     ];
     let evicted = less(of.removals, of.unknown);
     let unknown = of.unknown.points.clone();
