@@ -273,3 +273,21 @@ fn parents_from_before_kvtop_attached_are_unknown_and_not_none() {
     assert_eq!(claims(without_history(true)).len(), 2);
     assert!(claims(without_history(false)).is_empty());
 }
+
+#[test]
+fn a_few_rejected_stores_are_few_once_they_were_counted_for_a_while() {
+    let verdict = |past_known: bool, seconds: u64| {
+        let mut evidence = healthy();
+        for rank in &mut evidence.ranks {
+            rank.past_known = past_known;
+        }
+        evidence.since = Timestamp(evidence.at.0 - seconds * 1_000_000);
+        evidence.router.tally.parent_full = 9;
+        kvtop::diagnose::rule("KVT007").unwrap().judge(&evidence)
+    };
+
+    let Verdict::Unknown { missing } = verdict(false, 3) else { panic!() };
+    assert!(missing.to_string().starts_with("needs 28 s more of events: "), "{missing}");
+    assert!(matches!(verdict(false, 30), Verdict::Clear { .. }));
+    assert!(matches!(verdict(true, 3), Verdict::Clear { .. }), "they are known to be lost events");
+}

@@ -1,6 +1,7 @@
 //! KVT007: the router restarted without history while the workers kept their caches.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::diagnose::Origin;
 use crate::diagnose::evidence::{Evidence, RankEvidence};
@@ -13,6 +14,10 @@ use crate::model::RouterTally;
 
 /// The share of rejected stores that lost events do not explain, if no event is missing.
 const MOST: f64 = 0.5;
+
+/// The time in which a few rejected stores are few, where kvtop lacks the earlier history too: those of a moment may be
+/// many in a minute.
+const FEW_IN: Duration = Duration::from_secs(30);
 
 pub(super) struct RouterWithoutHistory;
 
@@ -56,10 +61,8 @@ impl Rule for RouterWithoutHistory {
         Stake::History
     }
 
-    #[expect(clippy::too_many_lines, reason = "one piece of evidence after the other")]
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let tally = &evidence.router.tally;
-        let limits = &evidence.thresholds;
         if counted(evidence) {
             return found(evidence).into();
         }
@@ -96,19 +99,8 @@ impl Rule for RouterWithoutHistory {
                 Count(tally.parent_after)
             ));
         }
-        // A few among many are lost events. A notable share of a few may be lost history.
-        let share = lacking as f64 >= limits.loss_share * stores as f64;
-        if lacking >= limits.min_parent_warnings || (lacking > 0 && share) {
-            return Verdict::unknown(phrase!(
-                "needs earlier history: routers lack the parents of {} of {} stores with blocks (kvtop holds {} \
-                 of those parents)",
-                Count(lacking),
-                Count(stores),
-                Count(tally.parent_held)
-            ));
-        }
-        if tally.routed == 0 {
-            return Verdict::unknown("needs requests (none routed so far)");
+        if let Some(unknown) = undecided(evidence, lacking, stores) {
+            return unknown;
         }
         Verdict::clear(match lacking {
             0 => phrase!(
@@ -122,6 +114,32 @@ impl Rule for RouterWithoutHistory {
             ),
         })
     }
+}
+
+/// Returns what is missing to call `lacking` rejected stores among `stores` lost history, or a few lost events; none
+/// where they are that few.
+fn undecided(evidence: &Evidence, lacking: u64, stores: u64) -> Option<Verdict> {
+    let limits = &evidence.thresholds;
+    let tally = &evidence.router.tally;
+    // A few among many are lost events. A notable share of a few may be lost history.
+    let share = lacking as f64 >= limits.loss_share * stores as f64;
+    let counted = evidence.at.since(evidence.since);
+    let missing = if lacking >= limits.min_parent_warnings || (lacking > 0 && share) {
+        Phrase::from("needs earlier history")
+    } else if tally.routed == 0 {
+        return Some(Verdict::unknown("needs requests (none routed so far)"));
+    } else if lacking > 0 && counted < FEW_IN && !past_known(evidence) {
+        phrase!("needs {} s more of events", FEW_IN.saturating_sub(counted).as_secs() + 1)
+    } else {
+        return None;
+    };
+    Some(Verdict::unknown(phrase!(
+        "{}: routers lack the parents of {} of {} stores with blocks (kvtop holds {} of those parents)",
+        missing,
+        Count(lacking),
+        Count(stores),
+        Count(tally.parent_held)
+    )))
 }
 
 /// Returns true when routers' logs show that they lack the parents of stores from before they started.
