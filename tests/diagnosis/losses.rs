@@ -281,7 +281,7 @@ fn a_few_rejected_stores_are_few_once_they_were_counted_for_a_while() {
         for rank in &mut evidence.ranks {
             rank.past_known = past_known;
         }
-        evidence.since = Timestamp(evidence.at.0 - seconds * 1_000_000);
+        evidence.attached = Timestamp(evidence.at.0 - seconds * 1_000_000);
         evidence.router.tally.parent_full = 9;
         kvtop::diagnose::rule("KVT007").unwrap().judge(&evidence)
     };

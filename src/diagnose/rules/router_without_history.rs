@@ -123,7 +123,7 @@ fn undecided(evidence: &Evidence, lacking: u64, stores: u64) -> Option<Verdict> 
     let tally = &evidence.router.tally;
     // A few among many are lost events. A notable share of a few may be lost history.
     let share = lacking as f64 >= limits.loss_share * stores as f64;
-    let counted = evidence.at.since(evidence.since);
+    let counted = evidence.at.since(evidence.since.max(evidence.attached));
     let missing = if lacking >= limits.min_parent_warnings || (lacking > 0 && share) {
         Phrase::from("needs earlier history")
     } else if tally.routed == 0 {
