@@ -199,7 +199,7 @@ fn claims(known: &Knowledge) -> impl Iterator<Item = &StoredClaim> {
 /// Returns why the mirror may differ from a router's index.
 pub(super) fn incomplete(known: &Knowledge, shed: u64, at: Timestamp) -> Vec<String> {
     let mut reasons = Vec::new();
-    // What a worker held that is gone is of no index any more.
+    // No index has blocks of a worker that is gone.
     let present = known.fleet.present_ranks();
     let ranks = known.fleet.workers.ranks();
     let unknown = present

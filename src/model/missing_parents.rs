@@ -124,8 +124,7 @@ impl MissingParents {
             let Some((first, rest)) = part.split_first() else { continue };
             let new = Kept::new(at, parent.map(sign), part.len());
             for block in rest.iter().filter(|block| block.sequence.0 & self.mask == 0) {
-                // A store that began in the middle of this one tells of an earlier time, unless history is read after
-                // what came live.
+                // A store that began in the middle of this one is older, unless history is read after live events.
                 let key = RankBlock::new(rank, block.sequence);
                 if let Entry::Occupied(inner) = self.stored.entry(key)
                     && inner.get().at() <= at
@@ -337,7 +336,7 @@ mod tests {
         assert_eq!(last(&parents, &[5, 4, 3, 2, 1]), Some(20));
         assert_eq!(last(&parents, &[7, 6, 5, 4, 3, 2, 1]), Some(10), "the later one ended above");
 
-        // History that is read after what came live.
+        // History may be read after events that came live.
         parents.stored(0, Some(SequenceHash(2)), &run(3..=9), at(15));
         assert_eq!(last(&parents, &[5, 4, 3, 2, 1]), Some(20));
         assert_eq!(last(&parents, &[8, 7, 6, 5, 4, 3, 2, 1]), Some(15));
