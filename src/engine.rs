@@ -5,6 +5,7 @@
 
 mod config_map_dependents;
 mod curve;
+mod early;
 mod explorer;
 mod foreign;
 mod foresight;
@@ -27,6 +28,7 @@ mod warm_up;
 
 use std::time::Duration;
 
+use early::Early;
 use explorer::Browsing;
 use judge::Verdicts;
 use known::{Fleet, History, Knowledge, Setup, Streams, Times};
@@ -112,6 +114,7 @@ pub struct Engine {
     known: Knowledge,
     /// KV events that wait to be applied.
     pending: Pending,
+    early: Early,
     verdicts: Verdicts,
     browsing: Browsing,
     lasting: Lasting,
@@ -123,6 +126,7 @@ impl Engine {
         Self {
             known: Knowledge::new(options),
             pending: Pending::default(),
+            early: Early::default(),
             verdicts: Verdicts::default(),
             browsing: Browsing::default(),
             lasting: Lasting::default(),
@@ -139,6 +143,10 @@ impl Engine {
 
     /// Takes in a burst of frames, in order of arrival.
     pub fn ingest(&mut self, burst: &[Frame]) {
+        self.ingest_in_order(burst);
+    }
+
+    fn ingest_now(&mut self, burst: &[Frame]) {
         let mut rest = burst;
         while let Some(first) = rest.first() {
             self.judge_before(first.at);
@@ -150,6 +158,7 @@ impl Engine {
     /// Lets time pass up to `at`, and works off some of what the mirror deferred. Returns true while
     /// there is more of it.
     pub fn advance(&mut self, at: Timestamp) -> bool {
+        self.let_early_in(at);
         // Pictures of a brief engine note gauges by themselves; time alone has to forget what is too old.
         let rolled = self.known.record.meters.rolled;
         if !self.known.options.brief || at.since(rolled) >= SILENCE {
@@ -160,6 +169,7 @@ impl Engine {
 
     /// Returns the picture at `at` for `query`.
     pub fn snapshot(&mut self, query: &ViewQuery, at: Timestamp) -> Snapshot {
+        self.let_early_in(at);
         self.learner().roll(at);
         self.judge_before(at);
         self.glance(at);

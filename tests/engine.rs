@@ -411,6 +411,52 @@ fn the_newest_part_of_a_history_proves_no_past_and_misses_nothing() {
     assert!(seen.catching_up.is_some_and(|behind| behind.ahead));
 }
 
+/// A recording may hold what came live while its source connected before the history.
+#[test]
+fn live_messages_of_a_stream_wait_for_its_history() {
+    let second = |seconds| AT.after(Duration::from_secs(seconds));
+    let says = |state, at| {
+        let note = SourceNote::new(SourceName::Nats, state, "", at);
+        Frame::new(at, Origin::Health { source: SourceName::Nats }, health::encode(&note))
+    };
+    let event = |id| match id {
+        5 => RouterEvent {
+            change: Change::Removed(&[SequenceHash(4)]),
+            ..stored(W, id, None, Vec::new())
+        },
+        _ => stored(W, id, id.checked_sub(1), blocks(id, 1)),
+    };
+    let live = |id| Frame::new(second(1), Origin::nats(DURABLE), event(id).json(Family::V0_9));
+    let read_back = |id: u64| {
+        let stream = "namespace-dynamo-component-backend-kv-events".into();
+        let origin = Origin::Jetstream { stream, seq: id + 1, subject: DURABLE.into() };
+        let body = event(id).json(Family::V0_9);
+        Frame { time: Some(AT), ..Frame::new(second(1), origin, body) }
+    };
+    let connecting = [
+        says(SourceState::Connecting, AT),
+        read_back(0),
+        live(4),
+        read_back(1),
+        live(5),
+        read_back(2),
+        read_back(3),
+    ];
+    for (end, at) in [(Some(says(SourceState::Live, second(2))), second(2)), (None, second(11))] {
+        let mut engine = Engine::new(EngineOptions::default());
+        engine.ingest(&connecting);
+        assert_eq!(engine.snapshot(&ViewQuery::default(), second(1)).workers[0].accepted, 4);
+
+        engine.ingest(end.as_slice());
+        engine.advance(at);
+
+        let seen = engine.snapshot(&ViewQuery::default(), at);
+        let row = &seen.workers[0];
+        assert_eq!((row.counters.stores, row.accepted, row.counters.refused_stores), (5, 4, 0));
+        assert!(seen.ledger.hole.is_none(), "{:?}", seen.ledger);
+    }
+}
+
 #[test]
 fn a_worker_that_leaves_discovery_takes_its_blocks_along_after_its_last_events() {
     let etcd = |put| {

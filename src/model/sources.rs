@@ -218,6 +218,11 @@ impl Sources {
         Some(self.records.entry(name.clone()).or_default())
     }
 
+    /// Returns the record of the source `name`, once it has one.
+    pub fn get(&self, name: &SourceName) -> Option<&SourceRecord> {
+        self.records.get(name)
+    }
+
     /// Returns every source, by name.
     pub fn all(&self) -> impl Iterator<Item = (&SourceName, &SourceRecord)> {
         self.records.iter()
