@@ -446,11 +446,7 @@ impl Learner<'_> {
             pod.is_router(&warning.pod)
         });
         if missed && router {
-            let record = warning.rank.and_then(|rank| self.known.fleet.workers.rank_mut(rank));
-            if let Some(record) = record {
-                record.router_refused += 1;
-                record.router_refused_last = record.router_refused_last.max(Some(at));
-            }
+            self.refused_by_router(warning.rank, at);
         }
         let meters = &mut self.known.record.meters;
         let text = match warning.kind {

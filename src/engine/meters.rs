@@ -24,6 +24,8 @@ pub(super) struct KvMeter {
     pub(super) unknown_removals: CountSeries,
     pub(super) stored_blocks: CountSeries,
     pub(super) refused_blocks: CountSeries,
+    /// Stores that routers refused, by their logs, although the mirror holds their parents.
+    pub(super) routers_refused: CountSeries,
 }
 
 impl KvMeter {
@@ -36,6 +38,7 @@ impl KvMeter {
             unknown_removals: series(),
             stored_blocks: series(),
             refused_blocks: series(),
+            routers_refused: series(),
         }
     }
 
@@ -71,17 +74,20 @@ impl KvMeter {
         }
     }
 
-    /// Returns refused stores as a share of stores over the last minute.
-    pub(super) fn orphan_share(&self, now: Timestamp) -> Option<f64> {
-        let (stores, refused) = self.last_minute(now);
+    /// Returns refused stores as a share of stores over the last minute; `routers` refuse some.
+    pub(super) fn orphan_share(&self, now: Timestamp, routers: u64) -> Option<f64> {
+        let (stores, refused) = self.last_minute(now, routers);
         (stores > 0).then(|| refused as f64 / stores as f64)
     }
 
-    /// Returns stores and refused stores over the last minute.
-    pub(super) fn last_minute(&self, now: Timestamp) -> (u64, u64) {
+    /// Returns stores and refused stores over the last minute: as many as the mirror refused, or each of `routers`,
+    /// whichever is more.
+    pub(super) fn last_minute(&self, now: Timestamp, routers: u64) -> (u64, u64) {
         let last = now.seconds();
         let first = (last + 1).saturating_sub(60);
-        (self.stores.sum(first, last), self.refused.sum(first, last))
+        let stores = self.stores.sum(first, last);
+        let each = self.routers_refused.sum(first, last) / routers.max(1);
+        (stores, self.refused.sum(first, last).max(each).min(stores))
     }
 }
 
@@ -175,20 +181,32 @@ impl Meters {
 
     /// Counts KV events of the rank at `index`, in the order of [`KvMeter::all`].
     pub(super) fn count_kv(&mut self, index: usize, at: Timestamp, times: [u32; 6]) {
-        while self.ranks.len() <= index {
-            self.ranks.push(KvMeter::new(RANK_HISTORY));
-        }
-        for meter in [&mut self.total, &mut self.ranks[index]] {
+        for meter in self.total_and_rank(index) {
             for (series, times) in meter.all().into_iter().zip(times) {
                 series.add(at, times);
             }
         }
     }
 
+    /// Counts a store of the rank at `index` that a router refused although the mirror holds its parent.
+    pub(super) fn count_router_refusal(&mut self, index: usize, at: Timestamp) {
+        for meter in self.total_and_rank(index) {
+            meter.routers_refused.add(at, 1);
+        }
+    }
+
+    fn total_and_rank(&mut self, index: usize) -> [&mut KvMeter; 2] {
+        while self.ranks.len() <= index {
+            self.ranks.push(KvMeter::new(RANK_HISTORY));
+        }
+        [&mut self.total, &mut self.ranks[index]]
+    }
+
     /// Frees the series of the rank at `index`, which left.
     pub(super) fn free(&mut self, index: usize) {
         if let Some(meter) = self.ranks.get_mut(index) {
             meter.all().into_iter().for_each(CountSeries::forget);
+            meter.routers_refused.forget();
         }
         if let Some(series) = self.routed_by_rank.get_mut(index) {
             series.forget();

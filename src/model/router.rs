@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::buckets::Buckets;
 use super::fractions::Fractions;
@@ -141,6 +142,15 @@ impl Router {
     /// Returns the counts of every pod.
     pub fn pods(&self) -> impl Iterator<Item = (&Arc<str>, &PodWarnings)> {
         self.pods.iter()
+    }
+
+    /// Returns how many routers said within `span` before `at` that they did not find a parent.
+    pub fn refusing(&self, at: Timestamp, span: Duration) -> u64 {
+        let said = |(pod, warnings): &(&Arc<str>, &PodWarnings)| {
+            let lately = warnings.last_parent.is_some_and(|last| at.since(last) <= span);
+            lately && warnings.is_router(pod)
+        };
+        self.pods().filter(said).count() as u64
     }
 
     /// Takes in a metric of the frontend in `pod`. Returns by how much it grew, where it counts what a router's

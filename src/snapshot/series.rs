@@ -26,6 +26,8 @@ pub struct SeriesSet {
     pub removals: Series,
     /// Refused stores per second.
     pub refused: Series,
+    /// Stores per second that each router refused, by its log, although kvtop's copy holds their parents.
+    pub routers_refused: Series,
     /// Blocks in them per second.
     pub refused_blocks: Series,
     /// Unknown removals per second.
@@ -46,4 +48,37 @@ pub struct SeriesSet {
     pub ttft_p50: Series,
     /// The same of 95 % of them.
     pub ttft_p95: Series,
+}
+
+impl SeriesSet {
+    /// Returns rejected stores as a share of stores, 0 to 1, by kvtop's copy or by routers' logs, whichever is more;
+    /// none without stores.
+    pub fn rejected_share(&self) -> Vec<Option<f64>> {
+        let at = |series: &Series, point: usize| series.points.get(point).copied().flatten();
+        let share = |point: usize| {
+            let stores = at(&self.stores, point).filter(|stores| *stores > 0.0)?;
+            let by = [at(&self.refused, point), at(&self.routers_refused, point)];
+            let most = by.into_iter().flatten().reduce(f64::max)?;
+            Some((most / stores).min(1.0))
+        };
+        (0..self.stores.points.len()).map(share).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rejections_of_routers_count_where_the_copy_has_fewer_or_is_silent() {
+        let series = |points: [Option<f64>; 5]| Series { points: points.to_vec() };
+        let set = SeriesSet {
+            stores: series([Some(10.0), Some(10.0), Some(10.0), Some(0.0), None]),
+            refused: series([Some(1.0), Some(2.0), None, Some(1.0), Some(1.0)]),
+            routers_refused: series([Some(4.0), Some(1.0), Some(30.0), Some(1.0), None]),
+            ..SeriesSet::default()
+        };
+
+        assert_eq!(set.rejected_share(), [Some(0.4), Some(0.2), Some(1.0), None, None]);
+    }
 }

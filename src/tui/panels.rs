@@ -244,9 +244,9 @@ impl PanelContext<'_> {
     /// none without stores.
     fn orphan_share(&self) -> Option<f64> {
         let present = self.snapshot.workers.iter().filter(|row| !row.gone);
-        let known = present.filter(|row| row.orphan_share.is_some());
-        let (stores, refused) = known.fold((0.0, 0.0), |(stores, refused), row| {
-            (stores + row.rates.minute.stores, refused + row.rates.minute.refused)
+        let known = present.filter_map(|row| Some((row.rates.minute.stores, row.orphan_share?)));
+        let (stores, refused) = known.fold((0.0, 0.0), |(stores, refused), (more, share)| {
+            (stores + more, refused + more * share)
         });
         (stores > 0.0).then(|| (refused / stores).min(1.0))
     }

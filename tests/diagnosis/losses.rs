@@ -231,6 +231,41 @@ fn a_router_whose_start_nobody_saw_is_not_proven_to_lack_history() {
     assert_eq!(said(&played(&unseen).1, "KVT007").0, "unknown");
 }
 
+/// The share of rejected stores is that of the routers where kvtop's copy rejects nothing, however many they are.
+#[test]
+fn stores_that_routers_alone_reject_have_a_share() {
+    let whole = capture("0.9.0-nohist");
+    let rejects = |frame: &Frame| {
+        let Body::Whole(bytes) = &frame.body else { return false };
+        is_log(frame) && String::from_utf8_lossy(bytes).contains("Failed to find parent block")
+    };
+    let last = whole.iter().rposition(rejects).unwrap();
+    let one = &whole[..=last];
+    let twin = |frame: &Frame| {
+        let mut other = frame.clone();
+        if let Origin::Log { pod, .. } = &mut other.origin
+            && pod.contains("frontend")
+        {
+            *pod = format!("{pod}-2").into();
+            return vec![frame.clone(), other];
+        }
+        vec![other]
+    };
+    let two: Vec<Frame> = one.iter().flat_map(twin).collect();
+    let shares = |frames: &[Frame]| {
+        let (_, seen) = played(frames);
+        let own: u64 = seen.workers.iter().map(|row| row.counters.refused_stores).sum();
+        assert_eq!(own, 0);
+        let rows: Vec<Option<f64>> = seen.workers.iter().map(|row| row.orphan_share).collect();
+        (seen.totals.orphan_share.unwrap(), rows)
+    };
+
+    let (all, rows) = shares(one);
+    assert!(all > 0.05 && all < 1.0, "{all}");
+    assert!(rows.iter().all(|share| share.is_some_and(|share| share > 0.0)), "{rows:?}");
+    assert_eq!(shares(&two), (all, rows));
+}
+
 fn without_history(past_known: bool) -> Finding {
     let mut evidence = healthy();
     evidence.router.began = Some(Timestamp(50_000_000));

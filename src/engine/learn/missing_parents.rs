@@ -60,6 +60,19 @@ impl Learner<'_> {
         ))
     }
 
+    /// Counts a store of `rank` that a router refused although the mirror holds its parent.
+    pub(super) fn refused_by_router(&mut self, rank: Option<WorkerRank>, at: Timestamp) {
+        let workers = &mut self.known.fleet.workers;
+        let Some(index) = rank.and_then(|rank| workers.index_of(rank)) else { return };
+        let Some(record) = workers.ranks_mut().get_mut(index) else { return };
+        record.router_refused += 1;
+        record.router_refused_last = record.router_refused_last.max(Some(at));
+        // Shares are of stores, which are known from the first KV event on.
+        if at >= self.known.times.since_kv() {
+            self.known.record.meters.count_router_refusal(index, at);
+        }
+    }
+
     /// Returns the last store of `block` among events that wait to be applied, under blocks that are held.
     fn will_hold(&self, rank: WorkerRank, block: SequenceHash) -> Option<Stored> {
         let mut fresh: HashMap<SequenceHash, Stored> = HashMap::new();

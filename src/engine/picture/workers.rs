@@ -29,6 +29,15 @@ const ROW_POINTS: usize = 20;
 /// The time over which the use of KV blocks is judged.
 const LATELY: Duration = Duration::from_secs(30);
 
+/// The moment of a picture, and what is the same for all its rows.
+struct Now {
+    at: Timestamp,
+    /// True while history is being read.
+    reading: bool,
+    /// Routers that refused stores within the last minute.
+    routers: u64,
+}
+
 pub(super) fn rows(known: &Knowledge, verdicts: &Verdicts, at: Timestamp) -> Vec<WorkerRow> {
     let mismatch = verdicts.finds(SIZES_DIFFER);
     let proven = |index: usize| {
@@ -38,7 +47,8 @@ pub(super) fn rows(known: &Knowledge, verdicts: &Verdicts, at: Timestamp) -> Vec
     let reading = super::catching_up(&known.streams).is_some();
     // Pictures of the past keep the rows: with room for as many as there are, none is moved while they are made.
     let mut rows = Vec::with_capacity(known.fleet.workers.ranks().len());
-    rows.extend(chosen(known).map(|rank| row(known, rank, proven(rank.0), reading, at)));
+    let now = Now { at, reading, routers: known.routing.router.refusing(at, MINUTE) };
+    rows.extend(chosen(known).map(|rank| row(known, rank, proven(rank.0), &now)));
     rows.shrink_to_fit();
     rows
 }
@@ -55,8 +65,7 @@ fn row(
     known: &Knowledge,
     (index, record): (usize, &RankRecord),
     proven: Option<u32>,
-    reading: bool,
-    at: Timestamp,
+    &Now { at, reading, routers }: &Now,
 ) -> WorkerRow {
     let worker = known.fleet.workers.worker(record.rank.worker);
     let pod = worker.and_then(|worker| worker.pod.as_deref());
@@ -115,7 +124,7 @@ fn row(
             source: load.source.clone(),
             at: load.at,
         }),
-        orphan_share: meter.and_then(|meter| meter.orphan_share(at)),
+        orphan_share: meter.and_then(|meter| meter.orphan_share(at, routers)),
         stored_lately: stored_lately(known, index, at),
     }
 }
@@ -287,10 +296,11 @@ fn orphan_share(known: &Knowledge, at: Timestamp) -> Option<f64> {
     let is_there = |(_, record): &(usize, &RankRecord)| {
         known.fleet.workers.worker(record.rank.worker).is_none_or(|worker| !worker.gone)
     };
+    let routers = known.routing.router.refusing(at, MINUTE);
     let meters = chosen(known).filter(is_there);
     let meters = meters.filter_map(|(index, _)| known.record.meters.ranks.get(index));
     let (stores, refused) = meters
-        .map(|meter| meter.last_minute(at))
+        .map(|meter| meter.last_minute(at, routers))
         .fold((0, 0), |(stores, refused), (more, bad)| (stores + more, refused + bad));
     (stores > 0).then(|| refused as f64 / stores as f64)
 }

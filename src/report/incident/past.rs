@@ -39,6 +39,7 @@ impl Incident {
         };
         let (events, logs) = (begins(&OF_EVENTS), begins(&[SourceName::Logs]));
         let points = series.stores.points.len();
+        let rejected = series.rejected_share();
         let begin = snapshot.at.before(series.window);
         let step = series.window / u32::try_from(points.max(1)).unwrap_or(u32::MAX);
         let mut at = begin;
@@ -57,7 +58,7 @@ impl Incident {
                 found: value(&series.hit_share),
                 first_token: pair.map(|(half, most)| [half, most]),
                 inter_token: None,
-                rejected: stores.zip(value(&series.refused)).map(|(all, bad)| (bad / all).min(1.0)),
+                rejected: rejected.get(index).copied().flatten().filter(|_| stores.is_some()),
                 blocks: since(events, &series.tree_size),
                 used: value(&series.kv_utilization),
             });

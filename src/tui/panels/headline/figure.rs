@@ -307,8 +307,7 @@ impl Figure {
             (State::Ok, Some(share)) => (format!("{} %", text::percent(share)), Role::Ok),
             (state, Some(share)) => (format!("{} %", text::percent(share)), state.role()),
         };
-        let points = ratio(&series.refused.points, &series.stores.points);
-        self.plain(vec![value], role).over(context, &points, 1.0)
+        self.plain(vec![value], role).over(context, &series.rejected_share(), 1.0)
     }
 
     /// Returns the blocks in the index: a lower bound while blocks of a worker from before the attach are unknown.
@@ -457,14 +456,6 @@ fn seconds_of(value: f64) -> String {
 fn short_time(value: f64) -> String {
     let span = Duration::try_from_secs_f64(value);
     span.map_or_else(|_| String::from("?"), text::latency)
-}
-
-fn ratio(part: &[Option<f64>], whole: &[Option<f64>]) -> Vec<Option<f64>> {
-    let share = |(part, whole): (&Option<f64>, &Option<f64>)| match (part, whole) {
-        (Some(part), Some(whole)) if *whole > 0.0 => Some((part / whole).min(1.0)),
-        _ => None,
-    };
-    part.iter().zip(whole).map(share).collect()
 }
 
 #[cfg(test)]

@@ -169,7 +169,7 @@ columns! {
     /// Share of rejected stores.
     Orphans = Spec::new(
         "REJ%",
-        "stores rejected because the parent is unknown, over 1 min",
+        "stores rejected by kvtop's copy or the router, over 1 min",
         |pen, entry| pen.orphans(entry),
     )
     .shown(Shown::Overview)
