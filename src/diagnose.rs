@@ -83,6 +83,11 @@ pub trait Rule: Sync {
         false
     }
 
+    /// Returns true for rules whose findings a moment can disprove, so that nobody has to wait for more of the same.
+    fn is_refuted_at_once(&self) -> bool {
+        false
+    }
+
     /// Returns the subject of the rule's findings, where the screen marks what they concern.
     fn topic(&self) -> Topic {
         Topic::Other

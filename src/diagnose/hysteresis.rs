@@ -18,6 +18,9 @@ const LONG: Duration = Duration::from_secs(300);
 /// The window of evidence that resolves findings; the evidence must last as long again.
 const SHORT: Duration = RESOLVED_AFTER;
 
+/// Steps in which the past is searched for the last evidence.
+const STEP: Duration = Duration::from_secs(5);
+
 /// Time for which a resolved finding is still shown.
 const RESOLVED_FOR: Duration = Duration::from_secs(60);
 
@@ -120,8 +123,9 @@ impl Diagnosis {
                 continue;
             }
             let since = (state.epoch > long.since).then(|| over(state.epoch));
-            if let Some(over) = state.look(*rule, since.as_ref().unwrap_or(&long), &short) {
-                self.past.push_back((index, over));
+            let long = since.as_ref().unwrap_or(&long);
+            if let Some(past) = state.look(*rule, long, &short, &over) {
+                self.past.push_back((index, past));
                 self.passed += 1;
             }
         }
@@ -269,24 +273,58 @@ fn judged(rule: &dyn Rule, evidence: &Evidence) -> Verdict {
     }
 }
 
+/// Returns since when `rule` has been clear, if it is over the last half minute: [`SHORT`] ago at most. This is how
+/// whoever attaches late learns what others have seen.
+fn clear_since(
+    rule: &dyn Rule,
+    short: &Evidence,
+    count: &dyn Fn(Timestamp) -> Evidence,
+) -> Option<Timestamp> {
+    let at = short.at;
+    let is_clear = |evidence: &Evidence| matches!(judged(rule, evidence), Verdict::Clear { .. });
+    if !is_clear(short) {
+        return None;
+    }
+    let steps =
+        (1..=SHORT.as_secs() / STEP.as_secs()).map(|step| STEP * u32::try_from(step).unwrap_or(0));
+    let clear = steps.take_while(|back| is_clear(&count(at.before(SHORT + *back))));
+    Some(at.before(clear.last().unwrap_or_default()))
+}
+
 impl State {
     /// Looks again. Returns what was resolved and is over now.
-    fn look(&mut self, rule: &dyn Rule, long: &Evidence, short: &Evidence) -> Option<Box<Episode>> {
+    fn look(
+        &mut self,
+        rule: &dyn Rule,
+        long: &Evidence,
+        short: &Evidence,
+        count: &dyn Fn(Timestamp) -> Evidence,
+    ) -> Option<Box<Episode>> {
         let at = long.at;
         let mut over = self.resolved.take_if(|it| at.since(it.resolved) > RESOLVED_FOR);
         // What was counted is as old as the last thing that was.
         let counted = long.active.map_or(at, |active| active.min(at));
-        let mut verdict = judged(rule, long).dated(at, (long.since, counted));
+        // Counts are of the time in which they were watched.
+        let since = |of: &Evidence| of.since.max(of.listens.unwrap_or_default()).min(counted);
+        let mut verdict = judged(rule, long).dated(at, (since(long), counted));
+        let by_long = matches!(verdict, Verdict::Found(_));
         // Requests that were served well some minutes ago say nothing about now, and whoever attaches now does
         // not see them.
         if matches!(verdict, Verdict::Clear { .. }) {
             let now = judged(rule, short);
             if matches!(now, Verdict::Found(_)) {
-                verdict = now.dated(at, (short.since, counted));
+                verdict = now.dated(at, (since(short), counted));
             }
         }
         match (self.raised.take(), verdict) {
             (None, Verdict::Found(finding)) => {
+                self.clear_since = by_long.then(|| clear_since(rule, short, count)).flatten();
+                if let Some(since) = self.clear_since.take_if(|since| at.since(*since) >= SHORT) {
+                    // Whoever watched it would see it resolved by now.
+                    self.epoch = since;
+                    self.verdict = Some(judged(rule, short));
+                    return over;
+                }
                 self.raises += 1;
                 over = over.or(self.resolved.take());
                 self.accused = accused(rule, &finding, long);
@@ -296,8 +334,9 @@ impl State {
             (None, verdict) => self.verdict = Some(verdict),
             (Some((raised, finding)), verdict) => {
                 let recent = judged(rule, short);
+                let refuted = rule.is_refuted_at_once() && matches!(recent, Verdict::Clear { .. });
                 let gone = self.all_gone(long);
-                if let Some(clear) = self.cured(at, &recent, &verdict, gone) {
+                if let Some(clear) = self.cured(at, &recent, &verdict, gone, refuted) {
                     let since = self.clear_since.unwrap_or(at);
                     self.resolve(raised, since, at, finding);
                     self.verdict = Some(clear);
@@ -344,13 +383,15 @@ impl State {
     }
 
     /// Returns the verdict of a raised finding's rule once it has been clear for long enough, or all that it was
-    /// about has been `gone` for as long. Silence is no proof: it neither counts nor resets.
+    /// about has been `gone` for as long, or at once when it is `refuted`. Silence is no proof: it neither counts nor
+    /// resets.
     fn cured(
         &mut self,
         at: Timestamp,
         recent: &Verdict,
         verdict: &Verdict,
         gone: bool,
+        refuted: bool,
     ) -> Option<Verdict> {
         if matches!(recent, Verdict::Found(_)) {
             self.clear_since = None;
@@ -361,6 +402,6 @@ impl State {
         let clear =
             clear.or_else(|| (gone && !matches!(verdict, Verdict::Found(_))).then_some(verdict))?;
         let since = *self.clear_since.get_or_insert(at);
-        (at.since(since) >= SHORT).then(|| clear.clone())
+        (refuted || at.since(since) >= SHORT).then(|| clear.clone())
     }
 }

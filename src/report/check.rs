@@ -140,7 +140,9 @@ pub fn wide(snapshot: &Snapshot) -> String {
             lines.push(format!("  - {claim}: {value} [{}]{against}\n", line(&proof.source)));
         }
         if let Some(fix) = &row.fix {
-            lines.push(format!("  fix: {}\n", line(&fix.sentence)));
+            // Whoever applied it must not apply it again.
+            let when = if row.mending.is_some() { "if it comes back" } else { "fix" };
+            lines.push(format!("  {when}: {}\n", line(&fix.sentence)));
         }
         lines.push("\n".to_owned());
     }

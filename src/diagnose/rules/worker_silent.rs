@@ -15,6 +15,9 @@ use crate::domain::{Grade, Severity};
 /// Time for which a rank must have received requests before its silence counts: the first prompts are slow.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Requests of so short a time may all have failed for the same reason, such as a worker that is still starting.
+const BURST: Duration = Duration::from_secs(3);
+
 pub(super) struct WorkerSilent;
 
 impl Rule for WorkerSilent {
@@ -31,8 +34,8 @@ impl Rule for WorkerSilent {
          worker only because of load. Publishing must be enabled on the worker: TensorRT-LLM \
          {flag::PUBLISH_EVENTS_AND_METRICS} (from 1.3 {flag::PUBLISH_KV_EVENTS}), vLLM and SGLang {flag::KV_EVENTS_CONFIG} (from \
          1.1 vLLM no longer publishes by default).\nDetected for a rank if other workers publish, but this rank \
-         sent no event within 10 s of its first request, received at least 10 requests, and none of them had a \
-         cache hit (30 requests if no router logs cache hits). Also detected if no worker publishes and every \
+         sent no event within 10 s of its first request, received at least 10 requests within more than 3 s, and \
+         none of them had a cache hit (30 requests if no router logs cache hits). Also detected if no worker publishes and every \
          worker's settings disable it. Decode workers of a disaggregated deployment publish nothing by design \
          and are not judged."
     }
@@ -47,6 +50,11 @@ impl Rule for WorkerSilent {
     }
 
     fn may_be_critical(&self) -> bool {
+        true
+    }
+
+    /// One event of a worker proves that it publishes.
+    fn is_refuted_at_once(&self) -> bool {
         true
     }
 
@@ -71,6 +79,11 @@ impl Rule for WorkerSilent {
                 }
                 None => match reported::sourceless(evidence) {
                     Some(finding) => finding.into(),
+                    None if evidence.ranks.iter().any(|rank| rank.last_event.is_some()) => {
+                        Verdict::unknown(
+                            "needs KV events of the workers that are there (none lately)",
+                        )
+                    }
                     None => Verdict::unknown("needs KV events (none from any worker so far)"),
                 },
             };
@@ -126,8 +139,10 @@ fn is_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
     };
     // Counted from the moment when the worker runs and kvtop can hear it.
     let from = evidence.listens.unwrap_or_default().max(rank.born.unwrap_or_default());
-    let asked =
-        rank.first_routed.is_some_and(|first| evidence.at.since(first.max(from)) >= PATIENCE);
+    let asked = rank.first_routed.zip(rank.last_routed).is_some_and(|(first, last)| {
+        let first = first.max(from);
+        evidence.at.since(first) >= PATIENCE && last.since(first) >= BURST
+    });
     // Blocks published earlier count too: all later prompts may be cached already.
     !speaks(rank)
         && rank.held == 0
