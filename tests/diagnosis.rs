@@ -6,6 +6,7 @@ mod captures;
 mod claims;
 mod commands;
 mod detection;
+mod ended;
 mod fixes;
 pub(crate) mod gate;
 mod late;

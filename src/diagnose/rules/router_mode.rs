@@ -166,9 +166,11 @@ fn random(heat: &Setting<f64>) -> Finding {
 fn missing(evidence: &Evidence) -> Phrase {
     let mode = evidence.settings.router_mode.as_ref();
     if mode.is_some_and(|mode| mode.value.as_ref() == "kv") {
-        Phrase::from(
-            "needs requests: the router mode is kv, but no \"Selected worker\" line was logged yet",
-        )
+        Phrase::from(if evidence.router.heard.routed.is_some() {
+            "needs requests: the router mode is kv, but no \"Selected worker\" line names a worker that is there"
+        } else {
+            "needs requests: the router mode is kv, but no \"Selected worker\" line was logged yet"
+        })
     } else {
         let hidden = evidence.settings.hidden(ClaimWhat::RouterMode, ClaimOf::Router);
         phrase!("needs the frontend's settings, or a \"Selected worker\" line in its log{}", hidden)

@@ -8,7 +8,7 @@ use crate::diagnose::evidence::{Evidence, RankEvidence};
 use crate::diagnose::fix::{Change, Fix};
 use crate::diagnose::measure;
 use crate::diagnose::phrase::{Count, Phrase, phrase};
-use crate::diagnose::{Finding, Proof, Rule, Verdict};
+use crate::diagnose::{Finding, Proof, Rule, Verdict, workers_of};
 use crate::domain::{Grade, Severity, Stake, Timestamp};
 use crate::model::RouterTally;
 
@@ -102,6 +102,13 @@ impl Rule for RouterWithoutHistory {
         if let Some(unknown) = undecided(evidence, lacking, stores) {
             return unknown;
         }
+        let (routed, began) = (evidence.router.heard.routed, evidence.router.began);
+        if let Some(began) = began.filter(|began| routed.is_some_and(|last| last < *began)) {
+            return Verdict::unknown(phrase!(
+                "needs requests (none routed since the router started {} s ago)",
+                evidence.at.since(began).as_secs()
+            ));
+        }
         Verdict::clear(match lacking {
             0 => phrase!(
                 "routers found the parents of all stores with blocks; {} requests routed",
@@ -124,10 +131,18 @@ fn undecided(evidence: &Evidence, lacking: u64, stores: u64) -> Option<Verdict> 
     // A few among many are lost events. A notable share of a few may be lost history.
     let share = lacking as f64 >= limits.loss_share * stores as f64;
     let counted = evidence.at.since(evidence.since.max(evidence.attached));
-    let missing = if lacking >= limits.min_parent_warnings || (lacking > 0 && share) {
+    let missing = if tally.parent_before > 0 {
+        // Those of a router that saw every event would be found.
+        phrase!("needs {} such stores to be sure", limits.min_parent_warnings)
+    } else if lacking >= limits.min_parent_warnings || (lacking > 0 && share) {
         Phrase::from("needs earlier history")
     } else if tally.routed == 0 {
-        return Some(Verdict::unknown("needs requests (none routed so far)"));
+        // Earlier ones, or those to workers that left, are told of elsewhere.
+        return Some(Verdict::unknown(if evidence.router.heard.routed.is_none() {
+            "needs requests (none routed so far)"
+        } else {
+            "needs requests to the workers that are there (none lately)"
+        }));
     } else if lacking > 0 && counted < FEW_IN && !past_known(evidence) {
         phrase!("needs {} s more of events", FEW_IN.saturating_sub(counted).as_secs() + 1)
     } else {
@@ -291,7 +306,7 @@ fn found(evidence: &Evidence) -> Finding {
                 .into(),
         ],
         fix: Some(fix(evidence, pods)),
-        subjects: Vec::new(),
+        subjects: workers_of(evidence.present().filter(|rank| !began_since(evidence, rank))),
         by_itself: false,
     }
 }
