@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use kvtop::diagnose::{Diagnosis, Evidence, Verdict, Window, rule};
 use kvtop::domain::Timestamp;
+use kvtop::model::{KvTally, OverlapBy};
 use kvtop::snapshot::CheckVerdict;
 
 use super::rules::healthy;
@@ -18,7 +19,9 @@ fn judge(diagnosis: &mut Diagnosis, at: Timestamp, ended: Timestamp) {
     let count = |from: Option<Timestamp>| {
         let mut ranks: Vec<_> = evidence.ranks.iter().map(|rank| rank.tally).collect();
         if from.is_none_or(|from| from < ended) {
-            ranks.iter_mut().for_each(|tally| tally.kv.returned = 60);
+            for tally in &mut ranks {
+                tally.kv.returned = 60;
+            }
         }
         let (router, told) = (evidence.router.tally, evidence.router.told);
         Window { from, ranks, router, told, regret: evidence.router.regret }
@@ -26,11 +29,11 @@ fn judge(diagnosis: &mut Diagnosis, at: Timestamp, ended: Timestamp) {
     diagnosis.judge(&evidence, &count);
 }
 
-/// Returns whether the fault is raised, and for how many seconds it has been mending at `at`.
-fn churn(diagnosis: &Diagnosis, at: Timestamp) -> Option<Option<u64>> {
+/// Returns for how many seconds the fault has been mending at `at`; none once it is resolved, or never raised.
+fn churn(diagnosis: &Diagnosis, at: Timestamp) -> Option<u64> {
     let raised = diagnosis.raised();
     let active = raised.iter().find(|it| it.rule.id() == "KVT009" && it.resolved.is_none())?;
-    Some(active.mending.map(|since| at.since(since).as_secs()))
+    Some(active.mending.map_or(0, |since| at.since(since).as_secs()))
 }
 
 #[test]
@@ -45,7 +48,7 @@ fn late_attaches_find_a_fault_as_far_resolved_as_those_who_watched() {
 
         let (fresh, seen) = (churn(&late, NOW), churn(&watched, NOW));
         match (fresh, seen) {
-            (Some(Some(one)), Some(Some(other))) => assert!(one.abs_diff(other) <= 5, "{ago}"),
+            (Some(one), Some(other)) => assert!(one.abs_diff(other) <= 5, "{ago}"),
             _ => assert_eq!(fresh, seen, "{ago} seconds ago"),
         }
         // From then on they stay together.
@@ -66,9 +69,9 @@ fn one_event_of_a_worker_ends_the_finding_that_it_is_silent() {
         let mut evidence = Evidence { at, active: Some(at), ..healthy() };
         if !publishes {
             let rank = &mut evidence.ranks[1];
-            (rank.tally.kv, rank.held, rank.last_event) = (Default::default(), 0, None);
+            (rank.tally.kv, rank.held, rank.last_event) = (KvTally::default(), 0, None);
             (0..20).for_each(|_| {
-                rank.tally.requests.overlaps.note(kvtop::model::OverlapBy::Decision, 0.0);
+                rank.tally.requests.overlaps.note(OverlapBy::Decision, 0.0);
             });
         }
         let window = Window {
@@ -92,7 +95,7 @@ fn requests_of_a_moment_prove_no_silence() {
     let said = |seconds: u64| {
         let mut evidence = healthy();
         let rank = &mut evidence.ranks[1];
-        (rank.tally.kv, rank.held, rank.last_event) = (Default::default(), 0, None);
+        (rank.tally.kv, rank.held, rank.last_event) = (KvTally::default(), 0, None);
         rank.last_routed = rank.first_routed.map(|first| first.after(Duration::from_secs(seconds)));
         matches!(rule("KVT003").unwrap().judge(&evidence), Verdict::Found(_))
     };
