@@ -37,6 +37,11 @@ impl Rule for PrefixReuse {
         "Every version; vLLM without prefix caching publishes no events either."
     }
 
+    /// One request with a cache hit proves that prompts start alike.
+    fn is_refuted_at_once(&self) -> bool {
+        true
+    }
+
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let off: Vec<_> = evidence.uncached().collect();
         if !off.is_empty() {
