@@ -6,6 +6,7 @@ use kvtop::diagnose::{Diagnosis, Evidence, Verdict, Window, rule};
 use kvtop::domain::Timestamp;
 use kvtop::model::{KvTally, OverlapBy};
 use kvtop::snapshot::CheckVerdict;
+use kvtop::tui::judge::{Named, State};
 
 use super::rules::healthy;
 use crate::support::late::attached;
@@ -145,4 +146,17 @@ fn checks_of_new_workers_say_that_what_came_was_of_others() {
             missing(id)
         );
     }
+}
+
+#[test]
+fn new_workers_are_not_accused_by_what_a_recovering_finding_says_of_then() {
+    let all = frames(&fixture("live/card16_161.frames.gz"));
+    let (_, seen) = played(&attached(&all, 0, 95));
+    let sizes = seen.findings.iter().find(|row| row.id == "KVT001").unwrap();
+    assert!(sizes.mending.is_some() && sizes.evidence.iter().any(|row| row.worker.is_some()));
+
+    let named = Named::new(&seen);
+    let present = seen.workers.iter().filter(|row| !row.gone);
+    let states: Vec<State> = present.map(|row| named.worker(row).state).collect();
+    assert_eq!(states, [State::Ok; 2]);
 }

@@ -27,8 +27,11 @@ impl Named {
         let mut named = Self { limits, found, sizes: None, workers: BTreeMap::new() };
         let open = snapshot.findings.iter().filter(|row| row.resolved.is_none() && row.counts());
         for finding in open {
+            // While a finding recovers, its verdict is amber, and its evidence is of then.
+            let recovers = finding.mending.is_some();
             let state = super::state(finding.severity);
-            let evidence = finding.evidence.iter().filter(|row| !row.against);
+            let state = if recovers { state.min(State::Warn) } else { state };
+            let evidence = finding.evidence.iter().filter(|row| !row.against && !recovers);
             let shown = evidence.filter_map(|row| row.worker).collect::<Vec<_>>();
             let about = if finding.subjects.is_empty() { &shown } else { &finding.subjects };
             let mark = (state, finding.id, finding.topic.is_of_sizes());
