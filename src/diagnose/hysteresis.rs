@@ -273,8 +273,8 @@ fn judged(rule: &dyn Rule, evidence: &Evidence) -> Verdict {
     }
 }
 
-/// Returns since when `rule` has been clear, if it is over the last half minute: [`SHORT`] ago at most. This is how
-/// whoever attaches late learns what others have seen.
+/// Returns since when `rule` has been clear, [`SHORT`] ago at most; none if it is not over the last half minute.
+/// Someone who attaches late learns from it what others have seen.
 fn clear_since(
     rule: &dyn Rule,
     short: &Evidence,
@@ -320,7 +320,7 @@ impl State {
             (None, Verdict::Found(finding)) => {
                 self.clear_since = by_long.then(|| clear_since(rule, short, count)).flatten();
                 if let Some(since) = self.clear_since.take_if(|since| at.since(*since) >= SHORT) {
-                    // Whoever watched it would see it resolved by now.
+                    // Someone who watched has seen it resolved.
                     self.epoch = since;
                     self.verdict = Some(judged(rule, short));
                     return over;

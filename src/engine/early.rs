@@ -1,4 +1,4 @@
-//! What comes live before the history of its stream.
+//! Live messages that come before the history of their stream.
 //!
 //! A stream is read from its first message on, so a message that comes live while its source still connects is newer
 //! than all that is to be read. Applied at once it would refer to blocks that come later, and the numbers of events

@@ -119,7 +119,7 @@ fn a_router_that_lacks_a_few_parents_or_just_started_is_not_well_yet() {
         let tally = &mut it.router.tally;
         (tally.parent_full, tally.parent_held, tally.parent_before) = (7, 7, 7);
     });
-    assert!(few.starts_with("needs 20 such stores to be sure: "), "{few}");
+    assert!(few.starts_with("needs at least 20 rejected stores: "), "{few}");
     let fresh = said(|it| {
         it.router.began = Some(Timestamp(97_000_000));
         it.router.heard.routed = Some(Timestamp(96_000_000));

@@ -133,7 +133,7 @@ fn undecided(evidence: &Evidence, lacking: u64, stores: u64) -> Option<Verdict> 
     let counted = evidence.at.since(evidence.since.max(evidence.attached));
     let missing = if tally.parent_before > 0 {
         // Those of a router that saw every event would be found.
-        phrase!("needs {} such stores to be sure", limits.min_parent_warnings)
+        phrase!("needs at least {} rejected stores", limits.min_parent_warnings)
     } else if lacking >= limits.min_parent_warnings || (lacking > 0 && share) {
         Phrase::from("needs earlier history")
     } else if tally.routed == 0 {

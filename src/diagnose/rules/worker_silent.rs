@@ -34,7 +34,7 @@ impl Rule for WorkerSilent {
          worker only because of load. Publishing must be enabled on the worker: TensorRT-LLM \
          {flag::PUBLISH_EVENTS_AND_METRICS} (from 1.3 {flag::PUBLISH_KV_EVENTS}), vLLM and SGLang {flag::KV_EVENTS_CONFIG} (from \
          1.1 vLLM no longer publishes by default).\nDetected for a rank if other workers publish, but this rank \
-         sent no event within 10 s of its first request, received at least 10 requests within more than 3 s, and \
+         sent no event within 10 s of its first request, received at least 10 requests over more than 3 s, and \
          none of them had a cache hit (30 requests if no router logs cache hits). Also detected if no worker publishes and every \
          worker's settings disable it. Decode workers of a disaggregated deployment publish nothing by design \
          and are not judged."

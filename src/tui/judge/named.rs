@@ -27,7 +27,7 @@ impl Named {
         let mut named = Self { limits, found, sizes: None, workers: BTreeMap::new() };
         let open = snapshot.findings.iter().filter(|row| row.resolved.is_none() && row.counts());
         for finding in open {
-            // While a finding recovers, its verdict is amber, and its evidence is of then.
+            // While a finding recovers its verdict is amber, and its evidence is from before the cure.
             let recovers = finding.mending.is_some();
             let state = super::state(finding.severity);
             let state = if recovers { state.min(State::Warn) } else { state };
