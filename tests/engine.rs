@@ -347,6 +347,7 @@ fn an_aged_history_has_all_of_a_worker_that_began_since_kvtop_listens() {
         last_seq: 400,
         read: 1,
         complete: true,
+        keeps: None,
         ledger: None,
     };
     let live = SourceNote::new(SourceName::JetStream, SourceState::Live, "", AT);
@@ -383,6 +384,7 @@ fn the_newest_part_of_a_history_proves_no_past_and_misses_nothing() {
             last_seq: 100_000,
             read: received,
             complete: received == 100_000,
+            keeps: None,
             ledger,
         };
         let said = SourceNote::new(SourceName::Nats, SourceState::Live, "", AT);

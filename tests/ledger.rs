@@ -129,6 +129,7 @@ fn with_ledger(all: &[Frame], lost: u64) -> Vec<Frame> {
             last_seq: received + aged_out,
             read: 0,
             complete: true,
+            keeps: None,
             ledger: Some(StreamLedger {
                 published: received + aged_out,
                 received,
@@ -196,6 +197,7 @@ fn while_history_is_read_no_worker_is_healthy_and_no_count_is_0() {
         last_seq: 100_000,
         read: 14_000,
         complete: false,
+        keeps: None,
         ledger: None,
     };
     let at = whole.last().unwrap().at;

@@ -144,6 +144,7 @@ fn note(frames: &[Frame], received: u64, lost: u64, at: Timestamp) -> Frame {
         last_seq: received + lost,
         read: 0,
         complete: true,
+        keeps: None,
         ledger: Some(ledger),
     };
     let note = SourceNote {

@@ -312,6 +312,8 @@ pub struct PlaneEvidence {
     pub followed: bool,
     /// The time discovery named the first of them.
     pub listed: Option<Timestamp>,
+    /// The longest time for which a stream of KV events keeps them, if streams say.
+    pub keeps: Option<Duration>,
     /// True when there is nothing but saved logs: no event can come.
     pub logs_only: bool,
 }

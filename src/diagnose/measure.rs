@@ -67,9 +67,11 @@ measures! {
     REQUESTS_TO = "requests_to", "requests to {}";
     ROUTERS = "routers", "routers";
     ROUTER_BLOCK_SIZE = "router_block_size", "router block size";
+    ROUTER_START = "router_start", "router started";
     ROUTER_MODE = "router_mode", "router mode";
     ROUTER_TEMPERATURE = "router_temperature", "router temperature";
     SOURCE = "source", "source";
+    STREAM_KEEPS = "stream_keeps", "time for which the stream keeps KV events";
     STORES_ON_CACHED_PREFIX = "stores_on_cached_prefix", "store events that continue a cached prefix";
     STORES_REJECTED = "stores_rejected", "stores rejected";
     STORES_REJECTED_FOR_PARENT = "stores_rejected_for_parent", "stores rejected because the parent block is unknown";

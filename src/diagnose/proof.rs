@@ -87,6 +87,8 @@ pub enum Origin {
     IndexCopy,
     /// The numbers that publishers give their messages.
     MessageNumbers,
+    /// The settings of a stream of KV events, as its server tells them.
+    Jetstream,
     /// Model cards.
     ModelCards,
     /// Discovery records.
@@ -128,6 +130,7 @@ impl fmt::Display for Origin {
             Self::Metrics => "metrics",
             Self::IndexCopy => "kvtop's index copy",
             Self::MessageNumbers => "publishers' message numbers",
+            Self::Jetstream => "JetStream",
             Self::ModelCards => "model cards",
             Self::Discovery => "discovery",
             Self::Kubernetes => "Kubernetes",
@@ -159,6 +162,7 @@ impl Origin {
             | Self::EventPlanes
             | Self::PromptLengths
             | Self::IndexCopy
+            | Self::Jetstream
             | Self::MessageNumbers => vec![Medium::Events],
             Self::RouterLogs | Self::WorkerLogs | Self::Logs => vec![Medium::Logs],
             Self::RouterCosts => vec![Medium::Decisions, Medium::Logs],

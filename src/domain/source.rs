@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{SourceName, Timestamp};
 
@@ -230,6 +231,8 @@ pub struct HistoryNote {
     pub read: u64,
     /// True once all was read and joined to the live feed.
     pub complete: bool,
+    /// The time for which the stream keeps messages; none if it keeps them for ever, or does not say.
+    pub keeps: Option<Duration>,
     /// The fates of the stream's messages; none in recordings of earlier versions.
     pub ledger: Option<StreamLedger>,
 }

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::EngineOptions;
 use super::config_map_dependents::ConfigMapDependents;
@@ -264,6 +265,8 @@ pub(super) struct History {
     pub(super) whole: BTreeSet<Arc<str>>,
     /// Streams whose first messages had been deleted.
     pub(super) aged: BTreeSet<Arc<str>>,
+    /// The longest time for which one of them keeps messages, as far as streams say.
+    pub(super) keeps: Option<Duration>,
     /// Messages that are known to be missing.
     pub(super) lost: u64,
     /// The time the last of them were found to be missing; none once all of them came.
@@ -292,6 +295,11 @@ impl History {
         if streams.len() < STREAM_LIMIT {
             streams.insert(Arc::clone(stream));
         }
+    }
+
+    /// Notes the time for which a stream keeps messages.
+    pub(super) fn keep(&mut self, keeps: Option<Duration>) {
+        self.keeps = self.keeps.max(keeps);
     }
 
     /// Notes at `at` that `lost` messages are missing, of which `missed` passed by while kvtop's connection was away.

@@ -574,6 +574,7 @@ impl Learner<'_> {
         if let Some(history) = &note.history {
             let gone = history.ledger.is_some_and(|ledger| ledger.before > 0);
             self.known.streams.history.note(&history.stream, history.first_seq <= 1 && !gone);
+            self.known.streams.history.keep(history.keeps);
         }
         self.account(note);
         let name = note.source.clone();

@@ -187,6 +187,7 @@ mod tests {
             last_seq: 100_000,
             read,
             complete: read == 100_000,
+            keeps: None,
             ledger: None,
         };
         let note = SourceNote::new(SourceName::Nats, SourceState::Live, "", AT);

@@ -1,5 +1,7 @@
 //! States of sources, as JSON in `health` frames.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -120,6 +122,8 @@ struct WireHistory {
     read: u64,
     complete: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    keeps_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     ledger: Option<Map<String, Value>>,
 }
 
@@ -183,6 +187,9 @@ pub fn encode(note: &SourceNote) -> Bytes {
             last_seq: history.last_seq,
             read: history.read,
             complete: history.complete,
+            keeps_ms: history
+                .keeps
+                .map(|keeps| u64::try_from(keeps.as_millis()).unwrap_or(u64::MAX)),
             ledger: history.ledger.map(counts),
         }),
         peers: note.peers.map(|Peers { wanted, reached }| WirePeers { wanted, reached }),
@@ -216,6 +223,7 @@ pub fn decode(source: &SourceName, at: Timestamp, body: &[u8]) -> Result<SourceN
             last_seq: history.last_seq,
             read: history.read,
             complete: history.complete,
+            keeps: history.keeps_ms.map(Duration::from_millis),
             ledger: history.ledger.as_ref().map(ledger),
         }),
         peers: wire

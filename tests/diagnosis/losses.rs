@@ -1,6 +1,7 @@
 //! Events that are missing: to kvtop alone, or to the router.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use kvtop::diagnose::{Change, Finding, Verdict};
 use kvtop::domain::{
@@ -325,4 +326,47 @@ fn a_few_rejected_stores_are_few_once_they_were_counted_for_a_while() {
     assert!(missing.to_string().starts_with("needs 28 s more of events: "), "{missing}");
     assert!(matches!(verdict(false, 30), Verdict::Clear { .. }));
     assert!(matches!(verdict(true, 3), Verdict::Clear { .. }), "they are known to be lost events");
+}
+
+#[test]
+fn a_few_rejected_stores_are_lost_history_where_the_stream_had_forgotten_the_workers_start() {
+    // Both workers are older than the router by 40 and 30 s.
+    let verdict = |rejected: u64, keeps: Option<u64>, hole: bool| {
+        let mut evidence = healthy();
+        evidence.router.began = Some(Timestamp(50_000_000));
+        for (rank, second) in evidence.ranks.iter_mut().zip([10, 20]) {
+            rank.started = Some(Timestamp(second * 1_000_000));
+            rank.past_known = false;
+            rank.id_holes = u64::from(hole);
+            rank.tally.refusals.parent_full = rejected / 2;
+        }
+        evidence.plane.keeps = keeps.map(Duration::from_secs);
+        evidence.router.tally.parent_full = rejected;
+        kvtop::diagnose::rule("KVT007").unwrap().judge(&evidence)
+    };
+    let is_unknown = |verdict| matches!(verdict, Verdict::Unknown { .. });
+    let stores = healthy().total().kv.full_stores();
+    let few = stores / 10;
+    assert!(few >= 20, "{stores}");
+
+    let Verdict::Found(found) = verdict(few, Some(5), false) else { panic!() };
+    assert_eq!(found.grade, Grade::Likely);
+    let said = |id: &str| {
+        let proof = found.proofs.iter().find(|proof| proof.kind.measure.id == id).unwrap();
+        format!("{}: {} [{}]", proof.kind, proof.value, proof.source)
+    };
+    assert_eq!(said("stream_keeps"), "time for which the stream keeps KV events: 5 s [JetStream]");
+    assert!(
+        said("router_start").contains("40 s after the first worker"),
+        "{}",
+        said("router_start")
+    );
+
+    // The stream still had the younger worker's first events; nobody knows for how long it keeps them; events are
+    // missing.
+    assert!(is_unknown(verdict(few, Some(35), false)));
+    assert!(is_unknown(verdict(few, None, false)));
+    assert!(is_unknown(verdict(few, Some(5), true)));
+    // So few are lost events.
+    assert!(matches!(verdict(stores / 25, Some(5), false), Verdict::Clear { .. }));
 }

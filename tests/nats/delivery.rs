@@ -41,7 +41,9 @@ async fn history_is_read_when_attached_late_and_joined_while_publishing() {
         attached.linger(Duration::from_millis(400)).await;
         assert_eq!(lanes(&attached.delivered), lanes(&messages), "{name}");
         let history = attached.notes.iter().filter_map(|note| note.history.as_ref()).next_back();
-        assert!(history.is_some_and(|history| history.complete && history.first_seq == 1));
+        let history = history.unwrap();
+        assert!(history.complete && history.first_seq == 1);
+        assert_eq!(history.keeps, Some(Duration::from_secs(3600)));
         attached.end().await;
     }
 }

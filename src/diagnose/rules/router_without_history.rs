@@ -9,7 +9,7 @@ use crate::diagnose::fix::{Change, Fix};
 use crate::diagnose::measure;
 use crate::diagnose::phrase::{Count, Phrase, phrase};
 use crate::diagnose::{Finding, Proof, Rule, Verdict, workers_of};
-use crate::domain::{Grade, Severity, Stake, Timestamp};
+use crate::domain::{Grade, Severity, Stake};
 use crate::model::RouterTally;
 
 /// The share of rejected stores that lost events do not explain, if no event is missing.
@@ -38,7 +38,8 @@ impl Rule for RouterWithoutHistory {
          such warnings about parents that kvtop itself holds and that were stored before the router started, or \
          that build on such blocks. If the router's start or the history is unknown, warnings for nine stores \
          in ten with almost no cache hits make it likely. So do warnings for half of the stores, if the router \
-         started after the workers and no event is missing since kvtop attached. So do 20 such stores in the routers' own counters \
+         started after the workers and no event is missing since kvtop attached; or for one store in twenty, if the \
+         stream no longer kept the workers' first events then. So do 20 such stores in the routers' own counters \
          (kv_cache_events_applied, from 1.0 on), if a router is known to have started after the workers. \
          Parents that were stored while the router ran are lost events (KVT014).\nRestart the workers one at a \
          time, so that caches and index are rebuilt together. On 0.9 set {variable::LOCAL_INDEXER}=true on the workers, \
@@ -199,20 +200,31 @@ fn nearly_all(evidence: &Evidence, stores: u64) -> bool {
         && most(warm.zero, warm.known)
 }
 
-/// Returns true when a router that started after the workers rejects most stores, for parents from before kvtop
-/// attached: kvtop has every event since then, so that events lost since then would show as gaps.
+/// Returns true when a router rejects stores of workers older than itself, for parents from before kvtop attached: most
+/// stores, or a notable share where the stream no longer had the first events of those workers when the router started.
+/// kvtop has every event since it attached, so that events lost since then would show as gaps.
 fn outlived(evidence: &Evidence, stores: u64) -> bool {
     let limits = &evidence.thresholds;
     let tally = &evidence.router.tally;
-    let publishing = || evidence.present().filter(|rank| rank.tally.kv.counters.stores > 0);
-    let later =
-        |began: Timestamp| publishing().all(|rank| rank.started.is_some_and(|at| at < began));
+    let Some(began) = evidence.router.began else { return false };
+    let share = |least: f64| tally.parent_full as f64 >= least * stores as f64;
+    let outlives = |rank: &RankEvidence, by: Duration| {
+        let older = rank.started.is_some_and(|at| at.after(by) < began);
+        older && rank.missing == 0 && rank.id_holes == 0
+    };
+    let most = || {
+        let mut publishing = evidence.present().filter(|rank| rank.tally.kv.counters.stores > 0);
+        share(MOST) && publishing.all(|rank| outlives(rank, Duration::ZERO))
+    };
+    let aged = |keeps: Duration| {
+        let rejected = || evidence.present().filter(|rank| rank.tally.refusals.parent_full > 0);
+        let all = rejected().all(|rank| outlives(rank, keeps));
+        share(limits.loss_share) && rejected().next().is_some() && all
+    };
     tally.parent_full >= limits.min_parent_warnings
-        && tally.parent_full as f64 >= MOST * stores as f64
         && tally.parent_held < limits.min_parent_warnings
         && !past_known(evidence)
-        && evidence.router.began.is_some_and(later)
-        && publishing().all(|rank| rank.missing == 0 && rank.id_holes == 0)
+        && (most() || evidence.plane.keeps.is_some_and(aged))
 }
 
 /// Returns true when a router is known to have started after workers began to store.
@@ -244,8 +256,8 @@ fn found(evidence: &Evidence) -> Finding {
     let tally = &evidence.router.tally;
     let proven = tally.parent_before >= evidence.thresholds.min_parent_warnings;
     let warm = tally.warm.best();
-    let known = evidence.present().filter(|rank| rank.tally.kv.counters.stores > 0);
-    let seen = known.count();
+    let known = || evidence.present().filter(|rank| rank.tally.kv.counters.stores > 0);
+    let seen = known().count();
     let mut proofs = Vec::new();
     if tally.parent_full > 0 {
         let claim = measure::FULL_PARENT_WARNINGS;
@@ -271,6 +283,21 @@ fn found(evidence: &Evidence) -> Finding {
         let source = Origin::RouterCounters;
         let claim = measure::STORES_REJECTED_FOR_PARENT;
         proofs.push(Proof::new(claim, value, source).at(evidence.at));
+    }
+    if let (Some(keeps), Some(began), false) =
+        (evidence.plane.keeps, evidence.router.began, past_known(evidence))
+    {
+        let first = known().filter_map(|rank| rank.started).min();
+        if let Some(before) = first.filter(|first| *first < began).map(|first| began.since(first)) {
+            let value = phrase!("{} s after the first worker", before.as_secs());
+            let source = Origin::Several(&[Origin::Pods, Origin::RouterLogs]);
+            proofs.push(Proof::new(measure::ROUTER_START, value, source));
+        }
+        let value = match keeps.as_secs() {
+            seconds @ 0..120 => phrase!("{} s", seconds),
+            seconds => phrase!("{} min", seconds / 60),
+        };
+        proofs.push(Proof::new(measure::STREAM_KEEPS, value, Origin::Jetstream).at(evidence.at));
     }
     if warm.known > 0 {
         let hits = warm.known - warm.zero;

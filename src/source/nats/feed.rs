@@ -251,9 +251,10 @@ impl Feed {
             last_seq: extent.last_seq,
             read: 0,
             complete: false,
+            keeps: None,
             ledger: None,
         });
-        history.last_seq = extent.last_seq;
+        (history.last_seq, history.keeps) = (extent.last_seq, extent.keeps);
         history.complete = false;
         Standing::Read
     }

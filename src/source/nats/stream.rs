@@ -55,6 +55,8 @@ pub(super) struct Extent {
     pub(super) created: String,
     pub(super) first_seq: u64,
     pub(super) last_seq: u64,
+    /// The time for which it keeps messages; none if it keeps them for ever.
+    pub(super) keeps: Option<Duration>,
 }
 
 /// Streams that can be read.
@@ -112,8 +114,17 @@ struct Names {
 struct Info {
     #[serde(default)]
     created: String,
+    #[serde(default)]
+    config: Limits,
     state: Option<State>,
     error: Option<ApiError>,
+}
+
+#[derive(Default, Deserialize)]
+struct Limits {
+    /// In nanoseconds; 0 is for ever.
+    #[serde(default)]
+    max_age: u64,
 }
 
 #[derive(Deserialize)]
@@ -203,6 +214,7 @@ async fn extent(client: &Client, stream: &str) -> Result<Option<Extent>, String>
             created: info.created,
             first_seq: state.first_seq,
             last_seq: state.last_seq,
+            keeps: (info.config.max_age > 0).then(|| Duration::from_nanos(info.config.max_age)),
         })),
         (None, Some(error)) if error.err_code == STREAM_NOT_FOUND => Ok(None),
         (None, error) => Err(format!(

@@ -31,6 +31,10 @@ enum Step {
     AgeEarly(usize),
 }
 
+fn extent(created: &str, first_seq: u64, last_seq: u64) -> Extent {
+    Extent { created: created.to_owned(), first_seq, last_seq, keeps: None }
+}
+
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step(), 0..150)
 }
@@ -187,8 +191,7 @@ impl World {
             }
         }
         let last_seq = self.stream.len() as u64;
-        let extent =
-            Extent { created: "once".to_owned(), first_seq: self.aged as u64 + 1, last_seq };
+        let extent = extent("once", self.aged as u64 + 1, last_seq);
         if self.feed.found(&extent) == Standing::Anew {
             self.reader = None;
         }
@@ -596,8 +599,7 @@ fn a_stream_made_anew_is_read_from_its_start() {
     let (frames_tx, mut frames) = mpsc::channel(16);
     let emitter = Emitter::new(frames_tx);
     let mut feed = Feed::new("s-kv-events");
-    let extent =
-        |created: &str, last_seq| Extent { created: created.into(), first_seq: 1, last_seq };
+    let extent = |created: &str, last_seq| extent(created, 1, last_seq);
     feed.found(&extent("once", 0));
     feed.exhausted();
     feed.flush(&emitter);
