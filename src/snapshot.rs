@@ -146,6 +146,15 @@ impl Snapshot {
             || self.sources.iter().any(delivers)
     }
 
+    /// Returns true while stores that kvtop's copy rejects prove nothing, because earlier blocks of a worker are not known.
+    pub fn is_warming(&self) -> bool {
+        // One that never sent an event has no rejected stores to doubt.
+        let warms = |row: &WorkerRow| {
+            row.knowledge == Knowledge::SinceAttach && !row.gone && row.last_event.is_some()
+        };
+        self.workers.iter().any(warms)
+    }
+
     /// Returns true when NATS is all that is listened to, and no KV event came for 10 s: nothing tells
     /// a deployment that is idle from one that publishes over ZMQ (`EVENTS_BY_ZMQ` of `dynamo::plane`).
     pub fn is_silent_on_nats(&self) -> bool {

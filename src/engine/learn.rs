@@ -445,8 +445,8 @@ impl Learner<'_> {
             pod.note_live(warning.kind, live);
             pod.is_router(&warning.pod)
         });
-        if missed && router {
-            self.refused_by_router(warning.rank, at);
+        if router && matches!(warning.kind, WarningKind::ParentMissing { .. }) {
+            self.refused_by_router(warning.rank, missed, at);
         }
         let meters = &mut self.known.record.meters;
         let text = match warning.kind {

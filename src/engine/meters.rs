@@ -24,7 +24,7 @@ pub(super) struct KvMeter {
     pub(super) unknown_removals: CountSeries,
     pub(super) stored_blocks: CountSeries,
     pub(super) refused_blocks: CountSeries,
-    /// Stores that routers refused, by their logs, although the mirror holds their parents.
+    /// Stores that routers refused, by their logs, for want of their parents.
     pub(super) routers_refused: CountSeries,
 }
 
@@ -75,19 +75,27 @@ impl KvMeter {
     }
 
     /// Returns refused stores as a share of stores over the last minute; `routers` refuse some.
-    pub(super) fn orphan_share(&self, now: Timestamp, routers: u64) -> Option<f64> {
-        let (stores, refused) = self.last_minute(now, routers);
+    pub(super) fn orphan_share(&self, now: Timestamp, routers: u64, complete: bool) -> Option<f64> {
+        let (stores, refused) = self.last_minute(now, routers, complete)?;
         (stores > 0).then(|| refused as f64 / stores as f64)
     }
 
     /// Returns stores and refused stores over the last minute: as many as the mirror refused, or each of `routers`,
-    /// whichever is more.
-    pub(super) fn last_minute(&self, now: Timestamp, routers: u64) -> (u64, u64) {
+    /// whichever is more. Unless all earlier blocks are known, the mirror's prove nothing, and without those of routers
+    /// there are none to return.
+    pub(super) fn last_minute(
+        &self,
+        now: Timestamp,
+        routers: u64,
+        complete: bool,
+    ) -> Option<(u64, u64)> {
         let last = now.seconds();
         let first = (last + 1).saturating_sub(60);
         let stores = self.stores.sum(first, last);
         let each = self.routers_refused.sum(first, last) / routers.max(1);
-        (stores, self.refused.sum(first, last).max(each).min(stores))
+        let own = complete.then(|| self.refused.sum(first, last));
+        let refused = own.or((each > 0).then_some(0))?.max(each);
+        Some((stores, refused.min(stores)))
     }
 }
 
@@ -188,7 +196,7 @@ impl Meters {
         }
     }
 
-    /// Counts a store of the rank at `index` that a router refused although the mirror holds its parent.
+    /// Counts a store of the rank at `index` that a router refused for want of its parent.
     pub(super) fn count_router_refusal(&mut self, index: usize, at: Timestamp) {
         for meter in self.total_and_rank(index) {
             meter.routers_refused.add(at, 1);

@@ -264,7 +264,7 @@ fn perfdata(snapshot: &Snapshot) -> String {
     let mut workers = snapshot.workers.iter().filter(|row| !row.gone);
     let known = workers.all(|row| row.knowledge == Knowledge::Complete);
     let shares = [
-        percent("orphan_pct", snapshot.totals.orphan_share.filter(|_| known)),
+        percent("orphan_pct", snapshot.totals.orphan_share),
         percent("kv_util", snapshot.totals.kv_utilization),
     ];
     let router = &snapshot.router;

@@ -1,7 +1,7 @@
 //! Tables of workers: text, CSV and Markdown, over the same cells.
 
 use super::plain_text as plain;
-use crate::snapshot::{Knowledge, Snapshot, WorkerRow};
+use crate::snapshot::{Snapshot, WorkerRow};
 
 /// The columns, in order.
 const COLUMNS: [&str; 14] = [
@@ -15,10 +15,7 @@ const WORDS: [usize; 4] = [0, 1, 3, 4];
 fn cells(row: &WorkerRow, snapshot: &Snapshot) -> [String; COLUMNS.len()] {
     let (events, told) = (snapshot.hears_events(), snapshot.router.tells_of_requests());
     let counters = &row.counters;
-    let orphans = match (row.knowledge, row.orphan_share) {
-        (Knowledge::Complete, Some(share)) => percent(share),
-        _ => "-".to_owned(),
-    };
+    let orphans = row.orphan_share.map_or_else(|| "-".to_owned(), percent);
     [
         row.alias.clone(),
         row.rank.worker.to_string(),

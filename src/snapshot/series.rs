@@ -26,9 +26,9 @@ pub struct SeriesSet {
     pub removals: Series,
     /// Refused stores per second.
     pub refused: Series,
-    /// Stores per second that each router refused, by its log, although kvtop's copy holds their parents.
+    /// Stores per second that each router refused, by its log, for want of their parents.
     pub routers_refused: Series,
-    /// Blocks in them per second.
+    /// Blocks in refused stores per second.
     pub refused_blocks: Series,
     /// Unknown removals per second.
     pub unknown_removals: Series,
@@ -52,13 +52,14 @@ pub struct SeriesSet {
 
 impl SeriesSet {
     /// Returns rejected stores as a share of stores, 0 to 1, by kvtop's copy or by routers' logs, whichever is more;
-    /// none without stores.
-    pub fn rejected_share(&self) -> Vec<Option<f64>> {
+    /// none without stores. What the copy rejects is no proof while it is `warming`: then only routers' logs count.
+    pub fn rejected_share(&self, warming: bool) -> Vec<Option<f64>> {
         let at = |series: &Series, point: usize| series.points.get(point).copied().flatten();
         let share = |point: usize| {
             let stores = at(&self.stores, point).filter(|stores| *stores > 0.0)?;
-            let by = [at(&self.refused, point), at(&self.routers_refused, point)];
-            let most = by.into_iter().flatten().reduce(f64::max)?;
+            let own = at(&self.refused, point).filter(|_| !warming);
+            let routers = at(&self.routers_refused, point).filter(|each| !warming || *each > 0.0);
+            let most = own.into_iter().chain(routers).reduce(f64::max)?;
             Some((most / stores).min(1.0))
         };
         (0..self.stores.points.len()).map(share).collect()
@@ -79,6 +80,9 @@ mod tests {
             ..SeriesSet::default()
         };
 
-        assert_eq!(set.rejected_share(), [Some(0.4), Some(0.2), Some(1.0), None, None]);
+        assert_eq!(set.rejected_share(false), [Some(0.4), Some(0.2), Some(1.0), None, None]);
+        assert_eq!(set.rejected_share(true), [Some(0.4), Some(0.1), Some(1.0), None, None]);
+        let silent = SeriesSet { routers_refused: series([Some(0.0); 5]), ..set };
+        assert_eq!(silent.rejected_share(true), [None; 5]);
     }
 }

@@ -78,10 +78,10 @@ pub fn worker(row: &WorkerRow, limits: &Limits, found: State) -> Verdict {
         unknown("reading history")
     } else if row.last_event.is_none() {
         unknown("no events")
-    } else if row.knowledge == Knowledge::SinceAttach {
-        unknown("warming")
     } else if rejects(row, limits) {
         verdict(figure(true, found), "rejections")
+    } else if row.knowledge == Knowledge::SinceAttach {
+        unknown("warming")
     } else if publishes_empty(row, limits) {
         verdict(figure(true, found), "empty stores")
     } else {
@@ -101,10 +101,10 @@ fn publishes_empty(row: &WorkerRow, limits: &Limits) -> bool {
     stores >= limits.stores && empty as f64 >= limits.empty * stores as f64
 }
 
-/// Returns the share of a worker's stores that were rejected; none until its earlier blocks are known, without
-/// stores, and while history is read.
+/// Returns the share of a worker's stores that were rejected; none while that is not known, without stores, and while
+/// history is read.
 pub fn rejected(row: &WorkerRow) -> Option<f64> {
-    row.orphan_share.filter(|_| row.knowledge == Knowledge::Complete && !row.gone && !row.reading)
+    row.orphan_share.filter(|_| !row.gone && !row.reading)
 }
 
 /// Returns the state of a figure: good within its limit, and beyond it as bad as findings say.

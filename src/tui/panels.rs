@@ -34,7 +34,7 @@ use super::views;
 use super::widgets::canvas::{Canvas, Part};
 use super::widgets::panel::{self, Heading};
 use crate::domain::Timestamp;
-use crate::snapshot::{Answer, Feed, Knowledge, Snapshot, WorkerRow};
+use crate::snapshot::{Answer, Feed, Snapshot};
 
 /// Columns of a deployment's name in a trail.
 const LABEL: usize = 20;
@@ -233,11 +233,7 @@ impl PanelContext<'_> {
 
     /// Returns true while orphans prove nothing, because earlier blocks of a worker are not known.
     fn is_warming(&self) -> bool {
-        // One that never sent an event has no orphans to doubt.
-        let warms = |row: &WorkerRow| {
-            row.knowledge == Knowledge::SinceAttach && !row.gone && row.last_event.is_some()
-        };
-        self.snapshot.workers.iter().any(warms)
+        self.snapshot.is_warming()
     }
 
     /// Returns refused stores as a share of stores over the last minute, of the workers that are there;
@@ -251,15 +247,16 @@ impl PanelContext<'_> {
         (stores > 0.0).then(|| (refused / stores).min(1.0))
     }
 
-    /// Returns what the orphans of all workers prove.
-    fn orphans(&self) -> judge::State {
-        match self.orphan_share() {
-            Some(share) if !self.is_warming() && self.snapshot.catching_up.is_none() => {
-                let beyond = share >= self.snapshot.limits.rejected;
-                judge::figure(beyond, judge::deployment(self.snapshot))
-            }
-            _ => judge::State::Unknown,
-        }
+    /// Returns the share of stores that are rejected, with what it proves: that few are is no proof while workers'
+    /// earlier blocks are unknown. None while it is not known.
+    fn orphans(&self) -> Option<(f64, judge::State)> {
+        let share = self.orphan_share().filter(|_| self.snapshot.catching_up.is_none())?;
+        let beyond = share >= self.snapshot.limits.rejected;
+        let state = match judge::figure(beyond, judge::deployment(self.snapshot)) {
+            judge::State::Ok if self.is_warming() => judge::State::Unknown,
+            state => state,
+        };
+        Some((share, state))
     }
 }
 

@@ -8,7 +8,7 @@ use kvtop::domain::{
     Grade, KvKind, SequenceHash, SourceName, SourceNote, SourceState, Timestamp, WorkerRank,
 };
 use kvtop::frame::{Body, Frame, Origin};
-use kvtop::snapshot::{CheckVerdict, Snapshot};
+use kvtop::snapshot::{CheckVerdict, Knowledge, Snapshot, WorkerRow};
 use kvtop::wire::{self, Facts, health};
 
 use super::Chance;
@@ -265,6 +265,34 @@ fn stores_that_routers_alone_reject_have_a_share() {
     assert!(all > 0.05 && all < 1.0, "{all}");
     assert!(rows.iter().all(|share| share.is_some_and(|share| share > 0.0)), "{rows:?}");
     assert_eq!(shares(&two), (all, rows));
+}
+
+#[test]
+fn who_attached_late_knows_the_share_of_rejected_stores_from_routers_alone() {
+    let whole = capture("0.9.0-nohist");
+    let rejects = |frame: &Frame| {
+        let Body::Whole(bytes) = &frame.body else { return false };
+        is_log(frame) && String::from_utf8_lossy(bytes).contains("Failed to find parent block")
+    };
+    let first = whole.iter().position(rejects).unwrap();
+    let last = whole.iter().rposition(rejects).unwrap();
+    let shares = |frames: &[Frame]| {
+        let (_, seen) = played(frames);
+        let late = |row: &WorkerRow| row.knowledge == Knowledge::SinceAttach;
+        assert!(seen.workers.iter().all(late));
+        let rows: Vec<Option<f64>> = seen.workers.iter().map(|row| row.orphan_share).collect();
+        (seen.totals.orphan_share, rows)
+    };
+    let late = &whole[first..=last];
+    let unheard: Vec<Frame> = late.iter().filter(|frame| !is_log(frame)).cloned().collect();
+
+    let (all, rows) = shares(late);
+    assert!(all.is_some_and(|share| share > 0.05 && share < 1.0), "{all:?}");
+    assert!(rows.iter().all(|share| share.is_some_and(|share| share > 0.0)), "{rows:?}");
+    // kvtop's own copy lacks as many parents, which proves nothing.
+    let (all, rows) = shares(&unheard);
+    assert_eq!(all, None);
+    assert!(rows.iter().all(Option::is_none), "{rows:?}");
 }
 
 fn without_history(past_known: bool) -> Finding {

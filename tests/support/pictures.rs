@@ -327,11 +327,11 @@ pub(crate) fn late_attach() -> Snapshot {
     let mut picture = healthy();
     for row in Arc::make_mut(&mut picture.workers) {
         row.knowledge = Knowledge::SinceAttach;
-        row.orphan_share = Some(0.83);
+        row.orphan_share = None;
         row.rates = rates(46.2, 45.1, 38.0);
         row.held = row.accepted + 2_000;
     }
-    picture.totals.orphan_share = Some(0.83);
+    picture.totals.orphan_share = None;
     picture.totals.rates = rates(92.4, 91.0, 76.0);
     picture.totals.held += 4_000;
     picture.series.refused = wave(76.0, 9.0, 300, 7.0);

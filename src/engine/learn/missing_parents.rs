@@ -60,13 +60,20 @@ impl Learner<'_> {
         ))
     }
 
-    /// Counts a store of `rank` that a router refused although the mirror holds its parent.
-    pub(super) fn refused_by_router(&mut self, rank: Option<WorkerRank>, at: Timestamp) {
+    /// Counts a store of `rank` that a router refused, for want of a parent that the mirror holds or does not.
+    pub(super) fn refused_by_router(
+        &mut self,
+        rank: Option<WorkerRank>,
+        held: bool,
+        at: Timestamp,
+    ) {
         let workers = &mut self.known.fleet.workers;
         let Some(index) = rank.and_then(|rank| workers.index_of(rank)) else { return };
         let Some(record) = workers.ranks_mut().get_mut(index) else { return };
-        record.router_refused += 1;
-        record.router_refused_last = record.router_refused_last.max(Some(at));
+        if held {
+            record.router_refused += 1;
+            record.router_refused_last = record.router_refused_last.max(Some(at));
+        }
         // Shares are of stores, which are known from the first KV event on.
         if at >= self.known.times.since_kv() {
             self.known.record.meters.count_router_refusal(index, at);

@@ -124,7 +124,7 @@ fn row(
             source: load.source.clone(),
             at: load.at,
         }),
-        orphan_share: meter.and_then(|meter| meter.orphan_share(at, routers)),
+        orphan_share: meter.and_then(|meter| meter.orphan_share(at, routers, record.complete)),
         stored_lately: stored_lately(known, index, at),
     }
 }
@@ -297,10 +297,12 @@ fn orphan_share(known: &Knowledge, at: Timestamp) -> Option<f64> {
         known.fleet.workers.worker(record.rank.worker).is_none_or(|worker| !worker.gone)
     };
     let routers = known.routing.router.refusing(at, MINUTE);
-    let meters = chosen(known).filter(is_there);
-    let meters = meters.filter_map(|(index, _)| known.record.meters.ranks.get(index));
-    let (stores, refused) = meters
-        .map(|meter| meter.last_minute(at, routers))
+    let of = |(index, record): (usize, &RankRecord)| {
+        known.record.meters.ranks.get(index)?.last_minute(at, routers, record.complete)
+    };
+    let (stores, refused) = chosen(known)
+        .filter(is_there)
+        .filter_map(of)
         .fold((0, 0), |(stores, refused), (more, bad)| (stores + more, refused + bad));
     (stores > 0).then(|| refused as f64 / stores as f64)
 }

@@ -39,7 +39,7 @@ impl Incident {
         };
         let (events, logs) = (begins(&OF_EVENTS), begins(&[SourceName::Logs]));
         let points = series.stores.points.len();
-        let rejected = series.rejected_share();
+        let rejected = series.rejected_share(snapshot.is_warming());
         let begin = snapshot.at.before(series.window);
         let step = series.window / u32::try_from(points.max(1)).unwrap_or(u32::MAX);
         let mut at = begin;

@@ -183,7 +183,7 @@ const WORKER: [(&str, &str, Kind, Fold, Value); 18] = [
         "Share of stores rejected in the last minute",
         Kind::Gauge,
         Fold::Max,
-        |row, _| row.orphan_share.filter(|_| is_known(row)),
+        |row, _| row.orphan_share,
     ),
     (
         "kvtop_worker_last_event_timestamp_seconds",

@@ -299,15 +299,20 @@ impl Figure {
     /// Returns rejected stores as a share of all, and what that means.
     fn rejected(self, context: &PanelContext<'_>, glyphs: &Glyphs) -> Tile {
         let series = context.timeline.series;
-        let (value, role) = match (context.orphans(), context.orphan_share()) {
-            (_, None) => (glyphs.none.to_owned(), Role::Muted),
-            (State::Unknown | State::Gone, Some(_)) => {
-                (format!("{} not known yet", glyphs.unknown), Role::Unknown)
+        let awaited = context.is_warming() || context.snapshot.catching_up.is_some();
+        let (value, role) = match context.orphans() {
+            None if awaited => (format!("{} not known yet", glyphs.unknown), Role::Unknown),
+            None => (glyphs.none.to_owned(), Role::Muted),
+            Some((share, state @ State::Unknown)) => {
+                (format!("{} {} %", glyphs.unknown, text::percent(share)), state.role())
             }
-            (State::Ok, Some(share)) => (format!("{} %", text::percent(share)), Role::Ok),
-            (state, Some(share)) => (format!("{} %", text::percent(share)), state.role()),
+            Some((share, state)) => (format!("{} %", text::percent(share)), state.role()),
         };
-        self.plain(vec![value], role).over(context, &series.rejected_share(), 1.0)
+        self.plain(vec![value], role).over(
+            context,
+            &series.rejected_share(context.is_warming()),
+            1.0,
+        )
     }
 
     /// Returns the blocks in the index: a lower bound while blocks of a worker from before the attach are unknown.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ratatui::layout::Rect;
 
 use super::{Entry, alias, detail, selected};
-use crate::snapshot::WorkerDetail;
+use crate::snapshot::{Knowledge, WorkerDetail};
 use crate::tui::judge;
 use crate::tui::panels::charts::{self, Areas, Named};
 use crate::tui::panels::{PanelContext, PanelId};
@@ -20,7 +20,7 @@ pub fn traffic(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) 
     let (id, title) = (PanelId::WorkerTraffic, "KV blocks/s");
     let Some((entry, it)) = found(canvas, area, context, (id, title)) else { return };
     // Until earlier blocks are known, orphans are no fault and must not look like one.
-    let known = judge::rejected(entry.row).is_some();
+    let known = entry.row.knowledge == Knowledge::Complete && judge::rejected(entry.row).is_some();
     let rejected = if known { Role::Series3 } else { Role::Unknown };
     let rates = &entry.row.rates.ten_seconds;
     let (up, down) = charts::blocks(&charts::Blocks::of_one(it), Some(rates), rejected);

@@ -144,17 +144,21 @@ impl Pen<'_> {
     }
 
     pub(super) fn orphans(&self, entry: &Entry<'_>) -> Part {
-        if entry.row.gone {
+        let row = entry.row;
+        if row.gone {
             return part("gone", Role::Muted);
         }
         let limit = self.context.snapshot.limits.rejected;
-        match judge::rejected(entry.row) {
+        match judge::rejected(row) {
             Some(share) => {
-                let state = judge::figure(share >= limit, entry.verdict.state);
-                let role = if state == State::Ok { Role::Fg } else { state.role() };
+                let role = match judge::figure(share >= limit, entry.verdict.state) {
+                    State::Ok if !is_whole(row) => Role::Unknown,
+                    State::Ok => Role::Fg,
+                    state => state.role(),
+                };
                 part(text::percent(share), role)
             }
-            _ if entry.verdict.word != "warming" => self.known(None),
+            _ if is_whole(row) || row.reading || row.last_event.is_none() => self.known(None),
             _ if self.room >= WARMING => {
                 part(format!("{} warming", self.glyphs.unknown), Role::Unknown)
             }

@@ -175,10 +175,10 @@ columns! {
     .shown(Shown::Overview)
     .fitting(|widths, _| widths.orphans, 30)
     .sorted_by(|entry| if entry.row.gone { None } else { entry.row.orphan_share })
-    .total(|pen| match (pen.context.orphans(), pen.context.orphan_share()) {
-        (State::Gone | State::Unknown, _) | (_, None) => pen.known(None),
-        (State::Ok, Some(share)) => plain(text::percent(share)),
-        (state, Some(share)) => part(text::percent(share), state.role()),
+    .total(|pen| match pen.context.orphans() {
+        None => pen.known(None),
+        Some((share, State::Ok)) => plain(text::percent(share)),
+        Some((share, state)) => part(text::percent(share), state.role()),
     });
 
     /// The engine's hit rate.
