@@ -14,7 +14,8 @@ use super::json::{CONTRACT, Reading, RowOfMemory, Target, memory_ranks};
 use crate::domain::{RESOLVED_AFTER, Stake, Timestamp, steers};
 use crate::dynamo::plane::EVENTS_BY_ZMQ;
 use crate::snapshot::{
-    CheckRow, CheckVerdict, FindingRow, Knowledge, Quiet, RolloutRow, Severity, Snapshot, Standing,
+    CheckRow, CheckVerdict, FindingRow, Knowledge, Lack, Quiet, RolloutRow, Severity, Snapshot,
+    Standing,
 };
 
 /// The status of a deployment, in the words of monitoring systems.
@@ -64,10 +65,6 @@ impl Status {
 
 fn of_stake(snapshot: &Snapshot, stake: Stake) -> Option<&CheckRow> {
     snapshot.checks.iter().find(|check| check.stake == stake)
-}
-
-fn is_unknown(snapshot: &Snapshot, stake: Stake) -> bool {
-    of_stake(snapshot, stake).is_none_or(is_open)
 }
 
 fn is_open(check: &CheckRow) -> bool {
@@ -183,24 +180,15 @@ fn line(text: &str) -> String {
 }
 
 fn missing(snapshot: &Snapshot) -> String {
-    let incomplete = super::incomplete(snapshot);
-    if !incomplete.is_empty() {
-        return incomplete.join("; ");
-    }
-    if snapshot.is_silent_on_nats() {
-        return format!("no KV events over NATS; {EVENTS_BY_ZMQ}");
-    }
-    let core = is_unknown(snapshot, Stake::Core);
-    let judged = !core && !snapshot.refuses_for_unknown_reasons();
-    if let Some(hole) = snapshot.ledger.hole.as_ref().filter(|_| judged) {
-        let ago = snapshot.at.since(hole.last).as_secs();
-        let awaited = hole.awaited(snapshot.at);
-        return format!("{}, the last {ago} s ago; {awaited}", hole.sentence());
-    }
-    let asked = of_stake(snapshot, if core { Stake::Core } else { Stake::History });
-    match asked.map(|check| &check.verdict) {
-        Some(CheckVerdict::Unknown { missing }) => missing.clone(),
-        _ => "no data yet".to_owned(),
+    match snapshot.lack() {
+        Lack::Unread => super::incomplete(snapshot).join("; "),
+        Lack::Silence => format!("no KV events over NATS; {EVENTS_BY_ZMQ}"),
+        Lack::Hole(hole) => {
+            let ago = snapshot.at.since(hole.last).as_secs();
+            format!("{}, the last {ago} s ago; {}", hole.sentence(), hole.awaited(snapshot.at))
+        }
+        Lack::Check(missing) => missing.to_owned(),
+        Lack::Everything => "no data yet".to_owned(),
     }
 }
 

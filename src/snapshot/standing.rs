@@ -1,6 +1,6 @@
 //! The state of a deployment: one judgement for the screen's verdict and the exit code of `check`.
 
-use super::{CheckRow, CheckVerdict, FindingRow, Severity, Snapshot};
+use super::{CheckRow, CheckVerdict, FindingRow, Hole, Severity, Snapshot};
 use crate::domain::Stake;
 
 /// Stores that a router must have refused before that is a sign.
@@ -42,6 +42,21 @@ pub enum Standing {
     Unknown,
 }
 
+/// The input without which it cannot be told how a deployment is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lack<'a> {
+    /// History or logs that are not read yet.
+    Unread,
+    /// KV events, which NATS does not bring.
+    Silence,
+    /// Messages that are missing.
+    Hole(&'a Hole),
+    /// The input that a check waits for, in its own words.
+    Check(&'a str),
+    /// Any input.
+    Everything,
+}
+
 impl Snapshot {
     /// Returns how the deployment is.
     pub fn standing(&self) -> Standing {
@@ -62,6 +77,26 @@ impl Snapshot {
             Standing::Unknown
         } else {
             Standing::Ok
+        }
+    }
+
+    /// Returns the input whose lack matters most while the deployment's state is unknown.
+    pub fn lack(&self) -> Lack<'_> {
+        if self.is_unread() {
+            return Lack::Unread;
+        }
+        if self.is_silent_on_nats() {
+            return Lack::Silence;
+        }
+        let core = self.is_unjudged(Stake::Core);
+        let judged = !core && !self.refuses_for_unknown_reasons();
+        if let Some(hole) = self.ledger.hole.as_ref().filter(|_| judged) {
+            return Lack::Hole(hole);
+        }
+        let asked = self.check_with(if core { Stake::Core } else { Stake::History });
+        match asked.map(|check| &check.verdict) {
+            Some(CheckVerdict::Unknown { missing }) => Lack::Check(missing),
+            _ => Lack::Everything,
         }
     }
 

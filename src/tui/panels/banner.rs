@@ -9,7 +9,8 @@ use ratatui::layout::Rect;
 
 use super::router;
 use crate::domain::{ClaimOf, Timestamp, Topic};
-use crate::snapshot::{CheckRow, CheckVerdict, Feed, FindingRow, Snapshot, Standing};
+use crate::dynamo::plane::EVENTS_BY_ZMQ;
+use crate::snapshot::{CheckRow, CheckVerdict, Feed, FindingRow, Lack, Snapshot, Standing};
 use crate::tui::command::{Command, Copied};
 use crate::tui::findings;
 use crate::tui::keymap::Keymap;
@@ -194,6 +195,14 @@ fn facts(snapshot: &Snapshot, glyphs: &Glyphs) -> Vec<String> {
     if let Some(behind) = snapshot.catching_up {
         facts.push(format!("reading history, {} %", behind.percent()));
     }
+    let lack = (snapshot.standing() == Standing::Unknown).then(|| snapshot.lack());
+    match lack {
+        Some(Lack::Silence) => facts.push(format!("no KV events over NATS; {EVENTS_BY_ZMQ}")),
+        Some(Lack::Hole(hole)) => facts.push(hole.sentence()),
+        Some(Lack::Check(missing)) => facts.push(text::clean(missing).into_owned()),
+        // What is read is said above, by its source, and the number of checks below.
+        Some(Lack::Unread | Lack::Everything) | None => {}
+    }
     if let Some(why) = snapshot.tree.incomplete.first().filter(|_| snapshot.hears_events()) {
         facts.push(format!("{} {}", glyphs.unknown, text::clean(why)));
     }
@@ -214,7 +223,11 @@ fn facts(snapshot: &Snapshot, glyphs: &Glyphs) -> Vec<String> {
     let count = waiting.clone().count();
     if let Some((id, missing)) = waiting.next() {
         let need = if count == 1 { "needs" } else { "need" };
-        facts.push(format!("{count} {need} more data ({id}: {missing})"));
+        let first = match lack {
+            Some(Lack::Check(_)) => String::new(),
+            _ => format!(" ({id}: {missing})"),
+        };
+        facts.push(format!("{count} {need} more data{first}"));
     }
     facts
 }
