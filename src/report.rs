@@ -18,7 +18,7 @@ pub use line::{stat_header, stat_line};
 pub use schema::{Output, schema};
 pub use table::{csv, markdown, text, wide};
 
-use crate::domain::{SourceName, Timestamp, steers};
+use crate::domain::{SourceName, Timestamp, steers, thousands};
 use crate::snapshot::Snapshot;
 
 /// Returns `at` in RFC 3339 with milliseconds, in UTC; empty for a time beyond the calendar.
@@ -51,17 +51,4 @@ pub fn incomplete(snapshot: &Snapshot) -> Vec<String> {
 /// Returns `text` without characters that a terminal would obey.
 fn plain_text(text: &str) -> String {
     text.chars().filter(|letter| !steers(*letter)).collect()
-}
-
-/// Returns a number with commas between its thousands.
-fn thousands(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

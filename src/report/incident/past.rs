@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::page::Block;
 use super::{Incident, Moment};
-use crate::domain::{SourceName, Timestamp};
-use crate::report::{rfc3339, thousands};
+use crate::domain::{SourceName, Timestamp, thousands};
+use crate::report::rfc3339;
 use crate::snapshot::{FindingRow, Series, Snapshot};
 
 /// The longest time that figures reach back: graphs hold one value per second of an hour.
