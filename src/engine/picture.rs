@@ -209,8 +209,11 @@ pub(super) fn incomplete(known: &Knowledge, shed: u64, at: Timestamp) -> Vec<Str
         .count();
     if unknown > 0 {
         let coverage = workers::coverage(known).map(|(held, used)| {
-            let percent = held.saturating_mul(100) / used;
-            format!("held {percent} % of the blocks that engines report in use; ")
+            let share = match held.saturating_mul(100).div_ceil(used) {
+                0 => "none".to_owned(),
+                percent => format!("at most {percent} %"),
+            };
+            format!("held {share} of the blocks that engines report in use; ")
         });
         // The numbers first: they are what is left where there is little room.
         let fate = if known.streams.history.is_partial() {

@@ -531,13 +531,13 @@ fn the_version_is_shown_at_any_size_of_work_also_while_a_source_fails() {
 
 #[test]
 fn what_is_known_of_the_past_is_said_by_number() {
-    let why = "held 78 % of the blocks that engines report in use; 2 of 2 ranks: blocks stored before \
+    let why = "held at most 78 % of the blocks that engines report in use; 2 of 2 ranks: blocks stored before \
                kvtop attached are unknown";
     let mut picture = pictures::late_attach();
     picture.tree.incomplete = vec![why.to_owned()];
     for size in [(120, 36), (200, 60)] {
         let text = draw(&mut shell(), &picture, size);
-        assert!(text.contains("○ held 78 % of the blocks that"), "{text}");
+        assert!(text.contains("○ held at most 78 % of the blocks"), "{text}");
     }
     // Where there are rows left nothing of it is cut.
     let text = draw(&mut shell(), &picture, (200, 60));

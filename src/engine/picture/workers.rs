@@ -184,8 +184,8 @@ pub(in crate::engine) fn subjects(record: &RankRecord, pod: Option<&str>) -> Vec
 }
 
 /// Returns how many blocks are held, and in use as engines report, of the ranks whose past is not
-/// known; none where no engine reports any. More than are in use says nothing: engines count a block
-/// that is only cached as free.
+/// known; none where as many are held as are in use, or no engine reports any. That says nothing: engines count a
+/// block that is only cached as free.
 pub(in crate::engine) fn coverage(known: &Knowledge) -> Option<(u64, u64)> {
     let warming = |it: &&RankRecord| it.last_event.is_some() && !it.complete && it.doubt.is_none();
     let (mut held, mut used) = (0, 0);
@@ -202,7 +202,7 @@ pub(in crate::engine) fn coverage(known: &Knowledge) -> Option<(u64, u64)> {
         used += in_use;
         held += known.index.mirror.counts(record.rank).held[0].min(in_use);
     }
-    (used > 0).then_some((held, used))
+    (held < used).then_some((held, used))
 }
 
 /// Returns what every rank that did not leave holds and uses.
