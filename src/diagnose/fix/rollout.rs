@@ -50,6 +50,8 @@ pub struct Progress {
     pub restarted: Vec<Arc<str>>,
     /// Pods that run without it.
     pub waiting: Vec<Arc<str>>,
+    /// Pods that ended and whose successors are still to be made.
+    pub missing: usize,
     /// True when pods apparently started with the fix, but still behave as before.
     pub overridden: bool,
 }
@@ -57,7 +59,7 @@ pub struct Progress {
 impl Progress {
     /// Returns how many pods the fix is about.
     pub fn pods(&self) -> usize {
-        self.restarted.len() + self.waiting.len()
+        self.restarted.len() + self.waiting.len() + self.missing
     }
 }
 
@@ -90,15 +92,26 @@ impl Objects {
             let list = if without { &mut progress.waiting } else { &mut progress.restarted };
             list.push(Arc::clone(&pod.name));
         }
+        progress.missing = self.wanted(plan).saturating_sub(progress.pods());
         // If no pod restarted since the change, the rollout has not begun.
         let any = !progress.restarted.is_empty();
-        progress.stage = match (plan.is_applied(), progress.waiting.is_empty()) {
+        let done = progress.waiting.is_empty() && progress.missing == 0;
+        progress.stage = match (plan.is_applied(), done) {
             (false, _) => RolloutStage::NotApplied,
             (true, true) => RolloutStage::Restarted,
             (true, false) if any => RolloutStage::Restarting,
             (true, false) => RolloutStage::Applied,
         };
         progress
+    }
+
+    /// Returns how many pods the components that `plan` changes should have, where their manifest says so.
+    fn wanted(&self, plan: &Plan) -> usize {
+        let changed =
+            |name: &Arc<str>| plan.edits.iter().any(|edit| edit.components.contains(name));
+        let components = self.graph.iter().flat_map(|graph| &graph.components);
+        let replicas = components.filter(|it| changed(&it.name)).filter_map(|it| it.replicas);
+        replicas.fold(0, |sum, more| sum.saturating_add(usize::try_from(more).unwrap_or(0)))
     }
 
     /// Returns when the object of an edit was changed last.
