@@ -91,11 +91,12 @@ impl Rule for RouterMode {
         let mut workers: Vec<_> = evidence.present().map(|rank| rank.rank).collect();
         workers.dedup();
         if routed > 0 && workers.len() == 1 && evidence.in_change().is_none() {
-            let proof = Proof::new(
-                measure::RANKS,
-                "1",
-                Origin::Several(&[Origin::KvEvents, Origin::Discovery]),
-            );
+            let source = if evidence.plane.logs_only {
+                Origin::RouterLogs
+            } else {
+                Origin::Several(&[Origin::KvEvents, Origin::Discovery])
+            };
+            let proof = Proof::new(measure::RANKS, "1", source);
             return Finding::new(
                 Severity::Info,
                 Grade::Likely,

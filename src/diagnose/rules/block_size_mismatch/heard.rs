@@ -123,7 +123,13 @@ pub(super) fn missing(evidence: &Evidence) -> Phrase {
 fn nothing_of_sizes(evidence: &Evidence) -> Phrase {
     let routed = evidence.router.tally.routed;
     if routed == 0 {
-        return Phrase::from("needs log lines of a router or a worker (none found)");
+        return match evidence.router.told.routed {
+            0 => Phrase::from("needs log lines of a router or a worker (none found)"),
+            earlier => phrase!(
+                "needs requests to workers that are there (the {} in the log went to workers that left)",
+                Count(earlier)
+            ),
+        };
     }
     // From 1.1 on lines of decode routers end with the cost (dynamo-kv-router 1.1, `scheduling/selector.rs`).
     phrase!(
