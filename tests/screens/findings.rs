@@ -247,3 +247,20 @@ fn evidence_is_short_in_the_list_and_whole_when_read() {
     let screen = draw(&mut shell, &picture, (120, 36));
     assert!(screen.contains("last word"), "{screen}");
 }
+
+#[test]
+fn who_waits_for_a_finding_is_shown_it_when_it_comes() {
+    let (mut before, after) = (findings::unknown_only(), findings::mismatch());
+    // The first of the list is one that is found later, and not as the first.
+    before.checks.rotate_left(1);
+    let mut shell = opened(&before);
+    assert!(draw(&mut shell, &before, (120, 36)).contains("▌○ KVT002"));
+    assert!(draw(&mut shell, &after, (120, 36)).contains("▌✗ KVT001"));
+
+    // Who chose one keeps it.
+    let mut shell = opened(&before);
+    draw(&mut shell, &before, (120, 36));
+    shell.update(Command::Scroll(Scroll::Down), &before);
+    let screen = draw(&mut shell, &after, (120, 36));
+    assert!(!screen.contains("▌✗ KVT001"), "{screen}");
+}

@@ -155,9 +155,11 @@ impl Shell {
         self.show(View::Findings);
         self.look.focus = PanelId::Findings;
         let shown = self.shown(live);
-        // The list begins with the worst.
+        // The list begins with the worst. Where there is none yet, the first one stays selected, whichever comes.
         let all = views::findings::State::default();
-        let first = panels::findings::listed(shown, &all).first().map(|(key, _)| *key);
+        let first = findings::alert(shown)
+            .top
+            .and_then(|_| panels::findings::listed(shown, &all).first().map(|(key, _)| *key));
         let held = |id: &str| shown.findings.iter().any(|row| row.id == id);
         let late = findings::alert(live).top.filter(|top| !held(top.id));
         let (said, grave) = match late {
