@@ -210,7 +210,7 @@ fn keys_of_ones_own_are_named_wherever_a_key_is() {
         told += &draw(&mut shell, &picture, (160, 45));
         shell.update(Command::Tour(kvtop::tui::tour::Move::Next), &picture);
     }
-    for said in ["F5 copies the fix", "The fix (F5)", "Evidence (F7)", "Apply it (F9)"] {
+    for said in ["F5 copies the commands", "The fix (F5)", "Evidence (F7)", "Apply it (F9)"] {
         assert!(told.contains(said), "{said}");
     }
 }

@@ -161,7 +161,7 @@ pub(super) fn first_token(series: &SeriesSet, now: Option<[f64; 2]>) -> Vec<Name
 }
 
 /// Returns the names of series with their values now. Of series in which nothing happened only the first of
-/// each half is named.
+/// each half is named, after the others: a graph needs the names of what it shows first.
 pub(super) fn legend(
     canvas: &Canvas<'_>,
     up: &[Named],
@@ -172,7 +172,10 @@ pub(super) fn legend(
         named.layer.points.iter().flatten().chain(&named.now).any(|value| *value > 0.0)
     };
     let shown = |half: &[Named]| -> Vec<usize> {
-        (0..half.len()).filter(|at| *at == 0 || half.get(*at).is_some_and(any)).collect()
+        let happened = |at: &usize| half.get(*at).is_some_and(any);
+        let mut shown: Vec<usize> = (0..half.len()).filter(|at| *at == 0 || happened(at)).collect();
+        shown.sort_by_key(|at| !happened(at));
+        shown
     };
     let (above, below) = (shown(up), shown(down));
     let named = above.into_iter().map(|at| &up[at]).chain(below.into_iter().map(|at| &down[at]));

@@ -168,6 +168,22 @@ fn dropped(context: &PanelContext<'_>) -> Part {
     part(said, role)
 }
 
+/// Returns a log line without the time that it begins with.
+fn without_time(line: &str) -> &str {
+    let Some((first, rest)) = line.split_once(char::is_whitespace) else { return line };
+    let of_time = |letter: char| letter.is_ascii_digit() || "-:.+TZ".contains(letter);
+    let is_time = first.len() >= 19 && first.chars().all(of_time) && first.contains('T');
+    if is_time { rest.trim_start() } else { line }
+}
+
+/// Returns what a log line says, without level and module: where there is little room they would be all of it.
+fn without_target(line: &str) -> &str {
+    let levels = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR"];
+    let said = line.trim_start().split_once(' ').filter(|(level, _)| levels.contains(level));
+    let said = said.and_then(|(_, rest)| rest.trim_start().split_once(": "));
+    said.map_or(line, |(_, said)| said.trim_start())
+}
+
 /// The context in which rows are written.
 struct Pen<'a> {
     context: &'a PanelContext<'a>,
@@ -197,7 +213,11 @@ impl<'a> Pen<'a> {
     fn line(&self, row: &EventRow) -> Option<&str> {
         let Answer::Lines(lines) = self.context.answer else { return None };
         let lines = Some(lines).filter(|_| self.context.look.events.rows == Rows::LogLines)?;
-        lines.iter().find(|line| line.number == row.number).map(|line| line.text.as_str())
+        let line = lines.iter().find(|line| line.number == row.number)?;
+        // Its time stands before it already, and its level beside it.
+        let text = if self.width < TIMED { &line.text } else { without_time(&line.text) };
+        let whole = self.width >= SOURCED || self.context.look.events.wrap;
+        Some(if whole { text } else { without_target(text) })
     }
 
     fn time(&self, row: &EventRow) -> String {
@@ -254,5 +274,24 @@ impl<'a> Pen<'a> {
         ]];
         lines.extend(rest.into_iter().map(|line| vec![part(format!("{indent}{line}"), body)]));
         lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_line_is_told_without_what_stands_beside_it() {
+        let line = "2026-11-22T02:42:59.001842Z  INFO dynamo_llm::kv_router::scheduler: Selected worker: 7";
+        let said = without_time(line);
+        assert_eq!(said, "INFO dynamo_llm::kv_router::scheduler: Selected worker: 7");
+        assert_eq!(without_target(said), "Selected worker: 7");
+
+        for other in
+            ["INFO", "{\"time\":\"2026-11-22T02:42:59Z\"}", "To be or not to be: that", "", "é: 1"]
+        {
+            assert_eq!(without_target(without_time(other)), other);
+        }
     }
 }

@@ -21,7 +21,7 @@ const BAR: usize = 10;
 /// Rows of text at most: a box is no page.
 const MOST: u16 = 7;
 
-/// Lines of the cause that are kept although the box then has one row more: half a sentence names no cause.
+/// Lines of the cause that are kept although the box then has more rows: half a sentence names no cause.
 const CAUSE: usize = 2;
 
 /// A paragraph of the box: a label, and a text that is wrapped.
@@ -108,11 +108,9 @@ fn fit(mut paragraphs: Vec<Said>, most: usize, wide: usize, glyphs: &Glyphs) -> 
             paragraphs.remove(last);
             continue;
         }
-        let over = count(&paragraphs) - most;
-        let Some(first) = paragraphs.first_mut().filter(|said| said.lines.len() > 1) else { break };
-        if first.lines.len() <= CAUSE && over <= 1 {
+        let Some(first) = paragraphs.first_mut().filter(|said| said.lines.len() > CAUSE) else {
             break;
-        }
+        };
         let rest = first.lines.pop().unwrap_or_default();
         if let Some(end) = first.lines.last_mut() {
             *end = text::cut_words(&format!("{end} {rest}"), wide, glyphs.ellipsis);

@@ -48,7 +48,13 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
     }
     for said in [extra(answers), landings(answers)] {
         let rest = Rect { y: inner.y + y, height: inner.height.saturating_sub(y), ..inner };
-        let lines = text::wrap(&said, inner.width.into());
+        let mut lines = text::wrap(&said, inner.width.into());
+        let cut = lines.len() > usize::from(rest.height);
+        lines.truncate(rest.height.into());
+        if let Some(last) = lines.last_mut().filter(|_| cut) {
+            let more = format!("{last} {}", canvas.glyphs().ellipsis);
+            *last = text::cut_words(&more, inner.width.into(), canvas.glyphs().ellipsis);
+        }
         for (at, line) in lines.iter().enumerate() {
             canvas.parts(rest, 0, text::coordinate(at), &[part(line.clone(), Role::Fg)]);
         }

@@ -33,7 +33,12 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
     let title = if area.width < WIDE { NARROW_TITLE } else { TITLE };
     let curve = context.snapshot.curve.as_ref();
     let samples = curve.map(|curve| format!("n = {}", text::count(curve.samples)));
-    let notes = samples.map(|said| part(said, Role::Muted)).into_iter().collect();
+    let mut notes: Vec<_> = samples.map(|said| part(said, Role::Muted)).into_iter().collect();
+    let rows = usize::from(area.height.saturating_sub(2));
+    let hidden = curve.map_or(0, |curve| (curve.points.len() + 1).saturating_sub(rows));
+    if hidden > 0 {
+        notes.push(part(format!("  {hidden} more {}", canvas.glyphs().down), Role::Muted));
+    }
     let mut inner = context.frame(canvas, area, PanelId::Curve, title, notes);
     if !context.framed {
         let heading = take_top(&mut inner, 1);
