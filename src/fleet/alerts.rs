@@ -204,7 +204,7 @@ pub fn runbook(rule: &dyn Rule) -> String {
     format!(
         "# {id} {name}\n\n{alert}\n\n{about}\n{consequences}\n## First steps\n\n\
          ```\nkvtop check -n NAMESPACE         # evidence in one line; -o json has all of it and the fix\n\
-         kvtop -n NAMESPACE               # the live screen: `f` lists findings, `y` copies the fix\n\
+         kvtop -n NAMESPACE               # the live screen: `f` shows findings, `Y` copies the fix\n\
          kvtop bundle -n NAMESPACE -o ticket.tar.zst\n```\n"
     )
 }

@@ -13,6 +13,7 @@ use super::output::print;
 use crate::cli::{Cli, KeysFormat, Shell};
 use crate::config::ConfigError;
 use crate::exit::Exit;
+use crate::tui::filter::SYNTAX;
 use crate::tui::keymap::{Keymap, names};
 
 /// Prints what makes a shell complete commands and flags.
@@ -115,6 +116,10 @@ pub fn key_list(format: KeysFormat, keymap: &Keymap) -> String {
                 let line = format!("{a:keys$}  {b:action$}  {c:place$}  {d}");
                 put(&mut text, format_args!("{}\n", line.trim_end()));
             }
+            put(&mut text, format_args!("\nWords of a filter (/):\n"));
+            for (word, meaning) in SYNTAX {
+                put(&mut text, format_args!("{word:keys$}  {meaning}\n"));
+            }
         }
         KeysFormat::Md => {
             put(&mut text, format_args!("| keys | action | where | what |\n|---|---|---|---|\n"));
@@ -123,6 +128,13 @@ pub fn key_list(format: KeysFormat, keymap: &Keymap) -> String {
                 let action = if action.is_empty() { String::new() } else { format!("`{action}`") };
                 let (keys, what) = (keys.join(" "), what.replace('|', "\\|"));
                 put(&mut text, format_args!("| {keys} | {action} | {place} | {what} |\n"));
+            }
+            put(
+                &mut text,
+                format_args!("\n## Words of a filter\n\n| word | matches |\n|---|---|\n"),
+            );
+            for (word, meaning) in SYNTAX {
+                put(&mut text, format_args!("| `{word}` | {meaning} |\n"));
             }
         }
     }

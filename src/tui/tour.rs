@@ -159,8 +159,8 @@ pub const STEPS: [Step; 14] = [
         ..step(
             "The fix",
             Some(Command::Copy(Copied::Fix)),
-            "{copy-fix} copies the fix, {copy-kubectl} the commands where they are known. kvtop is \
-             read-only and never applies it. In this demo the next step does, as {demo-fix} would.",
+            "{copy-fix} copies the commands, or the sentence where no object is known. kvtop is \
+             read-only and never applies them. In this demo the next step does, as {demo-fix} would.",
             "{copy-fix} copies the fix. kvtop never applies it; the next step does.",
         )
     },
