@@ -373,7 +373,10 @@ impl Judge<'_> {
                 window.router.add_events(counts);
             }
         });
-        for record in self.known.fleet.workers.ranks() {
+        // One for each rank of the evidence.
+        let ranks = self.known.fleet.workers.ranks().iter();
+        let ours = ranks.filter(|it| !self.known.fleet.is_foreign_worker(it.rank.worker));
+        for record in ours {
             let gone = self
                 .known
                 .fleet

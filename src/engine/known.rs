@@ -128,7 +128,8 @@ impl Fleet {
     /// Returns the positions of the ranks whose workers have not left.
     pub(super) fn present_ranks(&self) -> Vec<u32> {
         let ranks = self.workers.ranks().iter().enumerate();
-        let present = ranks.filter(|(_, record)| !self.is_gone(record.rank.worker));
+        let there = |worker| !self.is_gone(worker) && !self.is_foreign_worker(worker);
+        let present = ranks.filter(|(_, record)| there(record.rank.worker));
         present.filter_map(|(index, _)| u32::try_from(index).ok()).collect()
     }
 
