@@ -80,9 +80,15 @@ impl KvMeter {
         (stores > 0).then(|| refused as f64 / stores as f64)
     }
 
+    /// Returns true when there were stores within the last minute.
+    pub(super) fn is_storing(&self, now: Timestamp) -> bool {
+        let last = now.seconds();
+        self.stores.sum((last + 1).saturating_sub(60), last) > 0
+    }
+
     /// Returns stores and refused stores over the last minute: as many as the mirror refused, or each of `routers`,
-    /// whichever is more. Unless all earlier blocks are known, the mirror's prove nothing, and without those of routers
-    /// there are none to return.
+    /// whichever is more. Unless all earlier blocks are known, the mirror's prove nothing, and without a router that
+    /// says so there are none to return: one that does would say so of this rank too.
     pub(super) fn last_minute(
         &self,
         now: Timestamp,
@@ -94,7 +100,7 @@ impl KvMeter {
         let stores = self.stores.sum(first, last);
         let each = self.routers_refused.sum(first, last) / routers.max(1);
         let own = complete.then(|| self.refused.sum(first, last));
-        let refused = own.or((each > 0).then_some(0))?.max(each);
+        let refused = own.or((routers > 0).then_some(0))?.max(each);
         Some((stores, refused.min(stores)))
     }
 }

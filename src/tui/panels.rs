@@ -34,7 +34,7 @@ use super::views;
 use super::widgets::canvas::{Canvas, Part};
 use super::widgets::panel::{self, Heading};
 use crate::domain::Timestamp;
-use crate::snapshot::{Answer, Feed, Snapshot};
+use crate::snapshot::{Answer, Feed, Snapshot, WorkerRow};
 
 /// Columns of a deployment's name in a trail.
 const LABEL: usize = 20;
@@ -237,13 +237,14 @@ impl PanelContext<'_> {
     }
 
     /// Returns refused stores as a share of stores over the last minute, of the workers that are there;
-    /// none without stores.
+    /// none without stores, and while that of one is not known.
     fn orphan_share(&self) -> Option<f64> {
-        let present = self.snapshot.workers.iter().filter(|row| !row.gone);
-        let known = present.filter_map(|row| Some((row.rates.minute.stores, row.orphan_share?)));
-        let (stores, refused) = known.fold((0.0, 0.0), |(stores, refused), (more, share)| {
-            (stores + more, refused + more * share)
-        });
+        let (mut stores, mut refused) = (0.0, 0.0);
+        let storing = |row: &&WorkerRow| !row.gone && row.rates.minute.stores > 0.0;
+        for row in self.snapshot.workers.iter().filter(storing) {
+            stores += row.rates.minute.stores;
+            refused += row.rates.minute.stores * row.orphan_share?;
+        }
         (stores > 0.0).then(|| (refused / stores).min(1.0))
     }
 

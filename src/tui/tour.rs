@@ -126,7 +126,7 @@ pub const STEPS: [Step; 14] = [
             "Workers",
             Some(Command::Show(View::Workers)),
             "CACHED is what a router that saw every event holds for a worker. REJ% is the share of its \
-             stores that such a router rejects because the parent block is unknown.",
+             stores that such a router, or the real one by its log, rejects because the parent block is unknown.",
             "CACHED: blocks the router can find. REJ%: stores that it rejects.",
         )
     },

@@ -124,7 +124,9 @@ fn row(
             source: load.source.clone(),
             at: load.at,
         }),
-        orphan_share: meter.and_then(|meter| meter.orphan_share(at, routers, record.complete)),
+        orphan_share: meter
+            .filter(|_| !reading)
+            .and_then(|meter| meter.orphan_share(at, routers, record.complete)),
         stored_lately: stored_lately(known, index, at),
     }
 }
@@ -277,7 +279,8 @@ pub(super) fn totals(known: &Knowledge, rows: &[WorkerRow], at: Timestamp) -> To
         accepted,
         held,
         kv_utilization: (count > 0).then(|| sum / f64::from(count)),
-        orphan_share: orphan_share(known, at),
+        orphan_share: orphan_share(known, at)
+            .filter(|_| super::catching_up(&known.streams).is_none()),
     }
 }
 
@@ -291,19 +294,21 @@ pub(super) fn blocks(known: &Knowledge, rows: &[WorkerRow]) -> (u64, u64) {
 }
 
 /// Returns refused stores of the chosen workers that are there as a share of their stores over the last
-/// minute: what one did that left is no news.
+/// minute: what one did that left is no news. None while that of one is not known.
 fn orphan_share(known: &Knowledge, at: Timestamp) -> Option<f64> {
     let is_there = |(_, record): &(usize, &RankRecord)| {
         known.fleet.workers.worker(record.rank.worker).is_none_or(|worker| !worker.gone)
     };
     let routers = known.routing.router.refusing(at, MINUTE);
-    let of = |(index, record): (usize, &RankRecord)| {
-        known.record.meters.ranks.get(index)?.last_minute(at, routers, record.complete)
-    };
-    let (stores, refused) = chosen(known)
-        .filter(is_there)
-        .filter_map(of)
-        .fold((0, 0), |(stores, refused), (more, bad)| (stores + more, refused + bad));
+    let (mut stores, mut refused) = (0, 0);
+    for (index, record) in chosen(known).filter(is_there) {
+        let Some(meter) = known.record.meters.ranks.get(index) else { continue };
+        match meter.last_minute(at, routers, record.complete) {
+            Some((more, bad)) => (stores, refused) = (stores + more, refused + bad),
+            None if meter.is_storing(at) => return None,
+            None => {}
+        }
+    }
     (stores > 0).then(|| refused as f64 / stores as f64)
 }
 

@@ -181,6 +181,8 @@ fn without_target(line: &str) -> &str {
     let levels = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR"];
     let said = line.trim_start().split_once(' ').filter(|(level, _)| levels.contains(level));
     let said = said.and_then(|(_, rest)| rest.trim_start().split_once(": "));
+    // A module has no blanks: anything else belongs to what is said.
+    let said = said.filter(|(module, _)| !module.contains(char::is_whitespace));
     said.map_or(line, |(_, said)| said.trim_start())
 }
 
@@ -288,9 +290,14 @@ mod tests {
         assert_eq!(said, "INFO dynamo_llm::kv_router::scheduler: Selected worker: 7");
         assert_eq!(without_target(said), "Selected worker: 7");
 
-        for other in
-            ["INFO", "{\"time\":\"2026-11-22T02:42:59Z\"}", "To be or not to be: that", "", "é: 1"]
-        {
+        for other in [
+            "INFO",
+            "INFO Starting server: port 8000",
+            "{\"time\":\"2026-11-22T02:42:59Z\"}",
+            "To be or not to be: that",
+            "",
+            "é: 1",
+        ] {
             assert_eq!(without_target(without_time(other)), other);
         }
     }
