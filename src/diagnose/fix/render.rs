@@ -210,6 +210,8 @@ fn applied(plan: &Plan, progress: &Progress) -> String {
             " Pods that started with this setting still use another value: look in their logs for what \
              overrides it.",
         );
+    } else if progress.missing > 0 {
+        text = format!("{text} {done} of {pods} pods run with it; the others are still to come.");
     } else if pods > 0 {
         text = format!(
             "{text} {done} of {pods} pods run with it. If the finding stays for another minute, look in the \

@@ -92,7 +92,7 @@ impl Objects {
             let list = if without { &mut progress.waiting } else { &mut progress.restarted };
             list.push(Arc::clone(&pod.name));
         }
-        progress.missing = self.wanted(plan).saturating_sub(progress.pods());
+        progress.missing = self.missing(plan);
         // If no pod restarted since the change, the rollout has not begun.
         let any = !progress.restarted.is_empty();
         let done = progress.waiting.is_empty() && progress.missing == 0;
@@ -105,13 +105,18 @@ impl Objects {
         progress
     }
 
-    /// Returns how many pods the components that `plan` changes should have, where their manifest says so.
-    fn wanted(&self, plan: &Plan) -> usize {
+    /// Returns how many pods the components that `plan` changes lack, where their manifest says how many they should
+    /// have.
+    fn missing(&self, plan: &Plan) -> usize {
         let changed =
             |name: &Arc<str>| plan.edits.iter().any(|edit| edit.components.contains(name));
         let components = self.graph.iter().flat_map(|graph| &graph.components);
-        let replicas = components.filter(|it| changed(&it.name)).filter_map(|it| it.replicas);
-        replicas.fold(0, |sum, more| sum.saturating_add(usize::try_from(more).unwrap_or(0)))
+        let lacks = components.filter(|it| changed(&it.name)).filter_map(|it| {
+            let wanted = it.replicas?.saturating_mul(it.nodes.unwrap_or(1));
+            let pods = self.pods.iter().filter(|pod| pod.component.as_ref() == Some(&it.name));
+            Some(usize::try_from(wanted).unwrap_or(0).saturating_sub(pods.count()))
+        });
+        lacks.sum()
     }
 
     /// Returns when the object of an edit was changed last.

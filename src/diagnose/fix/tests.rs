@@ -289,8 +289,9 @@ fn what_is_in_place_is_said_with_the_pods_that_started_before() {
     assert_eq!(progress.stage, RolloutStage::Restarting);
     assert_eq!(progress.applied, Some(Timestamp(9_000_000)));
     assert_eq!(progress.waiting.join(" "), "d-a d-b");
+    // Of two prefill workers one has no pod yet.
     let said = "Already set since 00:00:09Z: tokens_per_block: 32 in ConfigMap engine, key 0.yaml, \
-                tokens_per_block: 32 in ConfigMap engine, key 1.yaml. 1 of 3 pods run with it. Restart, one at \
+                tokens_per_block: 32 in ConfigMap engine, key 1.yaml. 1 of 4 pods run with it. Restart, one at \
                 a time: d-a, d-b.";
     assert_eq!(shown.sentence, said);
     assert_eq!(shown.yaml, None);
