@@ -171,6 +171,8 @@ pub struct RankEvidence {
     pub id_holes: u64,
     /// Of those, the ones that nothing made up for.
     pub open_holes: u64,
+    /// KV events that were never published, by the numbers of those that were (Dynamo 0.9): lately, or not made up for.
+    pub unpublished: u64,
     /// Stores that the mirror refused, and removed blocks that it did not know, since the start.
     pub unmatched: u64,
     /// Start of its present incarnation, as far as that is known.
@@ -209,6 +211,8 @@ pub struct RouterEvidence {
     pub read: bool,
     /// Start of the last of them, where that is known.
     pub began: Option<Timestamp>,
+    /// Those that reject stores for want of the parent; none where the start of one is not known.
+    pub rejecting: Option<Rejecting>,
     /// Pods that routed in the last minute.
     pub pods: Vec<Arc<str>>,
     /// Ready pods of the component that has most of those that route.
@@ -238,6 +242,17 @@ pub struct RouterEvidence {
     pub sourceless: u64,
     /// Requests whose prompt was computed since kvtop attached, as events about requests say.
     pub answered: u64,
+}
+
+/// Routers that reject stores for want of the parent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rejecting {
+    /// How many they are.
+    pub routers: u64,
+    /// Start of the oldest.
+    pub began: Timestamp,
+    /// The longest time from the first request of one to the first store that it rejected.
+    pub after: Duration,
 }
 
 /// A block size that follows from the fractions of costs.
@@ -312,7 +327,7 @@ pub struct PlaneEvidence {
     pub followed: bool,
     /// The time discovery named the first of them.
     pub listed: Option<Timestamp>,
-    /// The longest time for which a stream of KV events keeps them, if streams say.
+    /// The longest time for which a stream of KV events keeps them, if all say.
     pub keeps: Option<Duration>,
     /// True when there is nothing but saved logs: no event can come.
     pub logs_only: bool,

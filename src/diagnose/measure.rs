@@ -30,6 +30,7 @@ measures! {
     ENGINE_BLOCK_SIZE = "engine_block_size", "engine block size";
     EVENTS_ENDPOINT = "events_endpoint", "endpoint of KV events";
     EVENTS_OF = "events_of", "events of {}";
+    FIRST_REJECTED = "first_rejected", "first rejected store of the router";
     FOLLOWS_EVENTS = "follows_events", "follows KV events";
     FULL_PARENT_WARNINGS = "full_parent_warnings", "\"Failed to find parent block\" with blocks";
     GAP_WARNINGS = "gap_warnings", "warnings about gaps";

@@ -17,7 +17,7 @@ use self::objects::KnownObjects;
 use super::ledger::missing_messages;
 use super::{Knowledge, MINUTE};
 use crate::diagnose::{
-    Belongs, Diagnosis, Evidence, LoadEvidence, Member, Objects, RankEvidence, Regret,
+    Belongs, Diagnosis, Evidence, LoadEvidence, Member, Objects, RankEvidence, Regret, Rejecting,
     RouterEvidence, SizeByCosts, TreeEvidence, Window, WorkerLoad,
 };
 use crate::domain::{ClaimOf, ClaimWhat, LatencyName, Pod, Release, Releases, Subject, Timestamp};
@@ -236,6 +236,7 @@ impl Judge<'_> {
                     missing: missing_messages(record, at),
                     id_holes,
                     open_holes,
+                    unpublished: self.known.streams.unpublished(record, at),
                     unmatched: record.counters.refused_stores + record.counters.unknown_removals,
                     born: (record.born > Timestamp::default()).then_some(record.born),
                     tally: Tally::default(),
@@ -327,6 +328,7 @@ impl Judge<'_> {
         RouterEvidence {
             read: !routers.is_empty(),
             began: self.router_began(),
+            rejecting: self.rejecting(),
             pods: routers
                 .iter()
                 .filter(|(pod, known)| {
@@ -412,6 +414,26 @@ impl Judge<'_> {
         let all = self.known.routing.decisions.last().iter();
         let since = all.filter(|record| from.is_none_or(|from| record.at >= from));
         regret(since.filter_map(|record| record.weighed.as_ref()))
+    }
+
+    /// Returns what is known of the routers that are there and rejected stores.
+    fn rejecting(&self) -> Option<Rejecting> {
+        let pods = self.known.routing.router.pods().filter(|(pod, known)| known.is_router(pod));
+        let mut there = pods.filter(|(pod, _)| !self.known.shown.is_deleted(pod));
+        let none = Rejecting { routers: 0, began: Timestamp(u64::MAX), after: Duration::ZERO };
+        let all = there.try_fold(none, |all, (pod, known)| {
+            let Some(first) = known.first_parent else { return Some(all) };
+            let began = self.known.setup().router_watch(pod).began?;
+            // Those of the process before it tell nothing.
+            let first = Some(first).filter(|first| *first >= began)?;
+            let served = known.first_routed.map_or(began, |routed| routed.max(began));
+            Some(Rejecting {
+                routers: all.routers + 1,
+                began: all.began.min(began),
+                after: all.after.max(first.since(served)),
+            })
+        });
+        all.filter(|all| all.routers > 0)
     }
 
     /// Returns when the last router that is there started, by its log or its container.

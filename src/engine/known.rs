@@ -2,7 +2,7 @@
 //!
 //! `learn` writes it, `judge` and `picture` read it. Each function takes the topics that it needs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -266,8 +266,8 @@ pub(super) struct History {
     pub(super) whole: BTreeSet<Arc<str>>,
     /// Streams whose first messages had been deleted.
     pub(super) aged: BTreeSet<Arc<str>>,
-    /// The longest time for which one of them keeps messages, as far as streams say.
-    pub(super) keeps: Option<Duration>,
+    /// The time for which each of them keeps messages; none for one that keeps them for ever, or does not say.
+    keeps: BTreeMap<Arc<str>, Option<Duration>>,
     /// Messages that are known to be missing.
     pub(super) lost: u64,
     /// The time the last of them were found to be missing; none once all of them came.
@@ -299,8 +299,17 @@ impl History {
     }
 
     /// Notes the time for which a stream keeps messages.
-    pub(super) fn keep(&mut self, keeps: Option<Duration>) {
-        self.keeps = self.keeps.max(keeps);
+    pub(super) fn keep(&mut self, stream: &Arc<str>, keeps: Option<Duration>) {
+        if self.keeps.len() < STREAM_LIMIT || self.keeps.contains_key(stream) {
+            self.keeps.insert(Arc::clone(stream), keeps);
+        }
+    }
+
+    /// Returns the longest time for which a stream keeps messages; none where one keeps them for ever or does not say.
+    pub(super) fn keeps(&self) -> Option<Duration> {
+        let mut all = self.keeps.values().copied();
+        let first = all.next()??;
+        all.try_fold(first, |longest, keeps| Some(longest.max(keeps?)))
     }
 
     /// Notes at `at` that `lost` messages are missing, of which `missed` passed by while kvtop's connection was away.

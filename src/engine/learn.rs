@@ -267,6 +267,7 @@ impl Learner<'_> {
         if let Some(pod) = self.known.routing.router.pod(&decision.router) {
             pod.routes = true;
             pod.routed += u64::from(!decision.forwarded);
+            pod.first_routed = Some(pod.first_routed.map_or(at, |first| first.min(at)));
             pod.last_routed = Some(at);
         }
         self.known.routing.router.decisions += 1;
@@ -574,7 +575,7 @@ impl Learner<'_> {
         if let Some(history) = &note.history {
             let gone = history.ledger.is_some_and(|ledger| ledger.before > 0);
             self.known.streams.history.note(&history.stream, history.first_seq <= 1 && !gone);
-            self.known.streams.history.keep(history.keeps);
+            self.known.streams.history.keep(&history.stream, history.keeps);
         }
         self.account(note);
         let name = note.source.clone();

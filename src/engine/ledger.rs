@@ -280,6 +280,15 @@ impl Streams {
         (loss.map_or(0, |loss| loss.messages).max(open), open)
     }
 
+    /// Returns how many KV events of a rank were never published, by the numbers of those that were (Dynamo 0.9): lately,
+    /// or not made up for.
+    pub(super) fn unpublished(&self, record: &RankRecord, at: Timestamp) -> u64 {
+        let numbered = record.ids.received() > 0 && self.ids_are_upstream();
+        let loss = record.loss.filter(|loss| numbered && at.since(loss.last) <= WINDOW);
+        let hole = record.hole.filter(|_| numbered);
+        loss.into_iter().chain(hole).map(|it| it.messages).max().unwrap_or(0)
+    }
+
     /// Returns the ledger at `at`.
     pub(super) fn ledger(&self, fleet: &Fleet, at: Timestamp) -> Ledger {
         let account = |place: &usize| self.accounts.entries.get(*place);

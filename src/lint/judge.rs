@@ -229,6 +229,7 @@ fn rank(worker: WorkerId, part: &Part<'_>) -> RankEvidence {
         was_named: true,
         id_holes: 0,
         open_holes: 0,
+        unpublished: 0,
         tally: Tally::default(),
         accepted: 0,
         held: 0,

@@ -43,6 +43,11 @@ pub struct PodWarnings {
     pub routed: u64,
     /// The time of its last decision.
     pub last_routed: Option<Timestamp>,
+    /// The times of the first decision of its process, and of its first `Failed to find parent block`, as far as its
+    /// log was read.
+    pub first_routed: Option<Timestamp>,
+    /// See there.
+    pub first_parent: Option<Timestamp>,
     /// The time it last said `Failed to find parent block`.
     pub last_parent: Option<Timestamp>,
     /// The time it last said `Failed to find block to remove`.
@@ -294,6 +299,7 @@ impl Router {
         match warning.kind {
             WarningKind::ParentMissing { blocks, .. } => {
                 pod.parent += 1;
+                pod.first_parent = Some(pod.first_parent.map_or(at, |first| first.min(at)));
                 pod.last_parent = pod.last_parent.max(Some(at));
                 pod.parent_empty += u64::from(blocks == Some(0));
                 let full = blocks.is_some_and(|blocks| blocks > 0);
@@ -323,6 +329,14 @@ impl Router {
 }
 
 impl PodWarnings {
+    /// Notes that its process started at `at`.
+    pub fn start(&mut self, at: Timestamp) {
+        self.began = self.began.max(Some(at));
+        for first in [&mut self.first_routed, &mut self.first_parent] {
+            *first = first.filter(|first| *first >= at);
+        }
+    }
+
     /// Counts a warning apart when it was written while kvtop was watching.
     pub fn note_live(&mut self, kind: WarningKind, live: bool) {
         match kind {

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use kvtop::diagnose::{Change, Finding, Verdict};
+use kvtop::diagnose::{Change, Evidence, Finding, Rejecting, Verdict};
 use kvtop::domain::{
-    Grade, KvKind, SequenceHash, SourceName, SourceNote, SourceState, Timestamp, WorkerRank,
+    Grade, KvKind, Plane, SequenceHash, SourceName, SourceNote, SourceState, Timestamp, WorkerRank,
 };
 use kvtop::frame::{Body, Frame, Origin};
 use kvtop::snapshot::{CheckVerdict, Knowledge, Snapshot, WorkerRow};
@@ -359,44 +359,73 @@ fn a_few_rejected_stores_are_few_once_they_were_counted_for_a_while() {
 #[test]
 fn a_few_rejected_stores_are_lost_history_where_the_stream_had_forgotten_the_workers_start() {
     // Both workers are older than the router by 40 and 30 s.
-    let verdict = |rejected: u64, keeps: Option<u64>, hole: bool| {
+    let met = |rejected: u64| {
         let mut evidence = healthy();
-        evidence.router.began = Some(Timestamp(50_000_000));
+        let began = Timestamp(50_000_000);
+        (evidence.plane.name, evidence.plane.keeps) = (Some(Plane::JetStream), seconds(5));
+        evidence.router.rejecting =
+            Some(Rejecting { routers: 1, began, after: Duration::from_secs(2) });
         for (rank, second) in evidence.ranks.iter_mut().zip([10, 20]) {
             rank.started = Some(Timestamp(second * 1_000_000));
             rank.past_known = false;
-            rank.id_holes = u64::from(hole);
             rank.tally.refusals.parent_full = rejected / 2;
         }
-        evidence.plane.keeps = keeps.map(Duration::from_secs);
         evidence.router.tally.parent_full = rejected;
-        kvtop::diagnose::rule("KVT007").unwrap().judge(&evidence)
+        evidence
     };
-    let is_unknown = |verdict| matches!(verdict, Verdict::Unknown { .. });
+    let judge = |evidence: &Evidence| kvtop::diagnose::rule("KVT007").unwrap().judge(evidence);
     let stores = healthy().total().kv.full_stores();
-    let few = stores / 10;
-    assert!(few >= 20, "{stores}");
+    let few = stores / 5;
+    assert!(few >= 40, "{stores}");
 
-    let Verdict::Found(found) = verdict(few, Some(5), false) else { panic!() };
+    let Verdict::Found(found) = judge(&met(few)) else { panic!() };
     assert_eq!(found.grade, Grade::Likely);
     let said = |id: &str| {
         let proof = found.proofs.iter().find(|proof| proof.kind.measure.id == id).unwrap();
         format!("{}: {} [{}]", proof.kind, proof.value, proof.source)
     };
     assert_eq!(said("stream_keeps"), "time for which the stream keeps KV events: 5 s [JetStream]");
-    assert!(
-        said("router_start").contains("40 s after the first worker"),
-        "{}",
-        said("router_start")
-    );
+    assert!(said("router_start").contains("40 s after the first worker"));
+    assert!(said("first_rejected").contains("2 s after the first request"));
 
-    // The stream still had the younger worker's first events; nobody knows for how long it keeps them; events are
-    // missing.
-    assert!(is_unknown(verdict(few, Some(35), false)));
-    assert!(is_unknown(verdict(few, None, false)));
-    assert!(is_unknown(verdict(few, Some(5), true)));
-    // So few are lost events.
-    assert!(matches!(verdict(stores / 25, Some(5), false), Verdict::Clear { .. }));
+    // Each is a reason to think of lost events, or not to know.
+    let doubts: [(&str, fn(&mut Evidence)); 11] = [
+        ("the stream had the younger worker's first events", |it| it.plane.keeps = seconds(35)),
+        ("nobody knows for how long it keeps them", |it| it.plane.keeps = None),
+        ("it is not where events come from", |it| it.plane.name = Some(Plane::NatsCore)),
+        ("the router's start is not known", |it| it.router.rejecting = None),
+        ("it rejected nothing for a while", |it| {
+            let rejecting = it.router.rejecting.as_mut().unwrap();
+            rejecting.after = Duration::from_secs(90);
+        }),
+        ("the oldest router is older than a worker", |it| {
+            it.router.rejecting.as_mut().unwrap().began = Timestamp(15_000_000);
+        }),
+        ("each of several routers rejects few", |it| {
+            it.router.rejecting.as_mut().unwrap().routers = 3;
+        }),
+        ("numbers are missing", |it| it.ranks[0].id_holes = 1),
+        ("messages are missing", |it| it.ranks[1].missing = 1),
+        ("a publisher lost events", |it| it.ranks[1].unpublished = 1),
+        ("the router saw gaps", |it| it.router.tally.gaps = 1),
+    ];
+    for (why, doubt) in doubts {
+        let mut evidence = met(few);
+        doubt(&mut evidence);
+        assert!(!matches!(judge(&evidence), Verdict::Found(_)), "{why}");
+    }
+    assert!(matches!(judge(&met(stores / 25)), Verdict::Clear { .. }), "so few are lost events");
+
+    // What kvtop knows wholly and lacks too was never published.
+    let mut evidence = met(few);
+    for rank in &mut evidence.ranks {
+        rank.past_known = true;
+    }
+    assert!(!matches!(judge(&evidence), Verdict::Found(_)));
+}
+
+fn seconds(count: u64) -> Option<Duration> {
+    Some(Duration::from_secs(count))
 }
 
 #[test]

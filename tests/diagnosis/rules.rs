@@ -138,6 +138,7 @@ pub(super) fn rank(id: u64) -> kvtop::diagnose::RankEvidence {
         was_named: true,
         id_holes: 0,
         open_holes: 0,
+        unpublished: 0,
         tally,
         accepted: 300,
         held: 300,

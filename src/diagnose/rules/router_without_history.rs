@@ -9,7 +9,7 @@ use crate::diagnose::fix::{Change, Fix};
 use crate::diagnose::measure;
 use crate::diagnose::phrase::{Count, Phrase, phrase};
 use crate::diagnose::{Finding, Proof, Rule, Verdict, workers_of};
-use crate::domain::{Grade, Severity, Stake};
+use crate::domain::{Grade, Plane, Severity, Stake, Timestamp};
 use crate::model::RouterTally;
 
 /// The share of rejected stores that lost events do not explain, if no event is missing.
@@ -18,6 +18,9 @@ const MOST: f64 = 0.5;
 /// The time in which a few rejected stores are few, where kvtop lacks the earlier history too: those of a moment may be
 /// many in a minute.
 const FEW_IN: Duration = Duration::from_secs(30);
+
+/// The time after a router's first request in which it rejects the first store, if it lacks history.
+const AT_ONCE: Duration = Duration::from_secs(60);
 
 pub(super) struct RouterWithoutHistory;
 
@@ -39,7 +42,7 @@ impl Rule for RouterWithoutHistory {
          that build on such blocks. If the router's start or the history is unknown, warnings for nine stores \
          in ten with almost no cache hits make it likely. So do warnings for half of the stores, if the router \
          started after the workers and no event is missing since kvtop attached; or for one store in twenty, if the \
-         stream no longer kept the workers' first events then. So do 20 such stores in the routers' own counters \
+         router rejects them from its first minute on and its stream no longer kept the workers' first events. So do 20 such stores in the routers' own counters \
          (kv_cache_events_applied, from 1.0 on), if a router is known to have started after the workers. \
          Parents that were stored while the router ran are lost events (KVT014).\nRestart the workers one at a \
          time, so that caches and index are rebuilt together. On 0.9 set {variable::LOCAL_INDEXER}=true on the workers, \
@@ -163,6 +166,7 @@ fn refused(evidence: &Evidence, stores: u64) -> bool {
     evidence.router.tally.parent_before >= evidence.thresholds.min_parent_warnings
         || nearly_all(evidence, stores)
         || outlived(evidence, stores)
+        || forgotten(evidence, stores)
 }
 
 /// Returns true when the routers' own counters show that they reject stores with unknown parents that kvtop's
@@ -200,31 +204,49 @@ fn nearly_all(evidence: &Evidence, stores: u64) -> bool {
         && most(warm.zero, warm.known)
 }
 
-/// Returns true when a router rejects stores of workers older than itself, for parents from before kvtop attached: most
-/// stores, or a notable share where the stream no longer had the first events of those workers when the router started.
-/// kvtop has every event since it attached, so that events lost since then would show as gaps.
+/// Returns true when a router that started after the workers rejects most stores, for parents from before kvtop
+/// attached: kvtop has every event that was sent since then.
 fn outlived(evidence: &Evidence, stores: u64) -> bool {
     let limits = &evidence.thresholds;
     let tally = &evidence.router.tally;
-    let Some(began) = evidence.router.began else { return false };
-    let share = |least: f64| tally.parent_full as f64 >= least * stores as f64;
-    let outlives = |rank: &RankEvidence, by: Duration| {
-        let older = rank.started.is_some_and(|at| at.after(by) < began);
-        older && rank.missing == 0 && rank.id_holes == 0
-    };
-    let most = || {
-        let mut publishing = evidence.present().filter(|rank| rank.tally.kv.counters.stores > 0);
-        share(MOST) && publishing.all(|rank| outlives(rank, Duration::ZERO))
-    };
-    let aged = |keeps: Duration| {
-        let rejected = || evidence.present().filter(|rank| rank.tally.refusals.parent_full > 0);
-        let all = rejected().all(|rank| outlives(rank, keeps));
-        share(limits.loss_share) && rejected().next().is_some() && all
-    };
+    let publishing = || evidence.present().filter(|rank| rank.tally.kv.counters.stores > 0);
+    let later = |began: Timestamp| publishing().all(|rank| outlives(rank, Duration::ZERO, began));
     tally.parent_full >= limits.min_parent_warnings
+        && tally.parent_full as f64 >= MOST * stores as f64
         && tally.parent_held < limits.min_parent_warnings
         && !past_known(evidence)
-        && (most() || evidence.plane.keeps.is_some_and(aged))
+        && evidence.router.began.is_some_and(later)
+}
+
+/// Returns true when routers reject stores from their first requests on, and the stream had forgotten the first events of
+/// those workers when the routers started. Lost events begin at any time; and a stream that still has everything gives a
+/// router its history.
+fn forgotten(evidence: &Evidence, stores: u64) -> bool {
+    let limits = &evidence.thresholds;
+    let tally = &evidence.router.tally;
+    let (Some(rejecting), Some(keeps)) = (evidence.router.rejecting, evidence.plane.keeps) else {
+        return false;
+    };
+    // Of ranks whose whole history kvtop knows, the parents that it lacks too were never published.
+    let of = || {
+        let unsure = evidence.present().filter(|rank| !rank.past_known);
+        unsure.filter(|rank| rank.tally.refusals.parent_full > 0)
+    };
+    let rejected: u64 = of().map(|rank| rank.tally.refusals.parent_full).sum();
+    let each = rejected / rejecting.routers.max(1);
+    evidence.plane.name == Some(Plane::JetStream)
+        && rejecting.after <= AT_ONCE
+        && each >= limits.min_parent_warnings
+        && each as f64 >= limits.loss_share * stores as f64
+        && tally.parent_held < limits.min_parent_warnings
+        && tally.gaps == 0
+        && of().all(|rank| outlives(rank, keeps, rejecting.began))
+}
+
+/// Returns true when `rank` started more than `by` before a router began, and no event of it is missing.
+fn outlives(rank: &RankEvidence, by: Duration, began: Timestamp) -> bool {
+    let older = rank.started.is_some_and(|at| at.after(by) < began);
+    older && rank.missing == 0 && rank.id_holes == 0 && rank.unpublished == 0
 }
 
 /// Returns true when a router is known to have started after workers began to store.
@@ -284,15 +306,18 @@ fn found(evidence: &Evidence) -> Finding {
         let claim = measure::STORES_REJECTED_FOR_PARENT;
         proofs.push(Proof::new(claim, value, source).at(evidence.at));
     }
-    if let (Some(keeps), Some(began), false) =
-        (evidence.plane.keeps, evidence.router.began, past_known(evidence))
+    if let (Some(keeps), Some(rejecting), false) =
+        (evidence.plane.keeps, evidence.router.rejecting, past_known(evidence))
     {
         let first = known().filter_map(|rank| rank.started).min();
-        if let Some(before) = first.filter(|first| *first < began).map(|first| began.since(first)) {
-            let value = phrase!("{} s after the first worker", before.as_secs());
+        if let Some(first) = first.filter(|first| *first < rejecting.began) {
+            let before = rejecting.began.since(first).as_secs();
+            let value = phrase!("{} s after the first worker", before);
             let source = Origin::Several(&[Origin::Pods, Origin::RouterLogs]);
             proofs.push(Proof::new(measure::ROUTER_START, value, source));
         }
+        let value = phrase!("{} s after the first request", rejecting.after.as_secs());
+        proofs.push(Proof::new(measure::FIRST_REJECTED, value, Origin::RouterLogs));
         let value = match keeps.as_secs() {
             seconds @ 0..120 => phrase!("{} s", seconds),
             seconds => phrase!("{} min", seconds / 60),

@@ -182,7 +182,7 @@ impl Thresholds {
             "share",
             0.0,
             1.0,
-            "Share of rejected stores above which events count as lost."
+            "Share of rejected stores above which events or history count as lost."
         ),
         number!(
             gap_share,

@@ -36,7 +36,7 @@ impl Judge<'_> {
             members: self.known.fleet.workers.members(),
             listed: self.known.fleet.workers.first_joined(),
             advertised: self.advertised(),
-            keeps: self.known.streams.history.keeps,
+            keeps: self.known.streams.history.keeps(),
             logs_only: self.known.options.logs_only,
             ..PlaneEvidence::default()
         };

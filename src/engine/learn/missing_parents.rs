@@ -13,7 +13,7 @@ impl Learner<'_> {
         let Some(pod) = self.known.routing.router.pod(&start.pod) else { return };
         pod.follows = pod.follows.max(Some(at));
         if !start.follows {
-            pod.began = pod.began.max(Some(at));
+            pod.start(at);
             self.known.routing.router.fractions.clear();
             self.known.routing.missing_parents.restarted(&start.pod);
         }
