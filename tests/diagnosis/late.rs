@@ -1,8 +1,8 @@
 //! Recorded deployments, met at many moments: one truth, whenever kvtop attaches.
 
-use kvtop::domain::{Severity, Timestamp};
+use kvtop::domain::{Grade, Severity, Timestamp};
 use kvtop::engine::{Engine, EngineOptions};
-use kvtop::frame::Frame;
+use kvtop::frame::{Body, Frame};
 use kvtop::report::check::{self, Status};
 use kvtop::snapshot::Snapshot;
 
@@ -162,4 +162,36 @@ fn workers_that_were_replaced_are_gone_for_whoever_attaches_later() {
 
     assert_eq!(of(true), [true, true], "their history is kept");
     assert_eq!(of(false), [true, true], "two are there");
+}
+
+#[test]
+fn history_that_is_lost_in_part_is_found_by_who_attaches_without_it() {
+    // 0.9.0: the stream keeps 5 s, the frontend was killed 15 s later, and kvtop came 20 s after that.
+    let all = recording("nohist_partial_090");
+    let without = |what: &str| -> Vec<Frame> {
+        let edit = |frame: &Frame| {
+            let mut frame = frame.clone();
+            if let Body::Whole(bytes) = &frame.body {
+                let text = String::from_utf8_lossy(bytes).replace(what, "unsaid");
+                frame.body = Body::Whole(text.into_bytes().into());
+            }
+            frame
+        };
+        all.iter().map(edit).collect()
+    };
+
+    let (_, seen) = played(&all);
+    let found = seen.findings.iter().find(|row| row.id == "KVT007").unwrap();
+    assert_eq!((found.severity, found.grade), (Severity::Critical, Grade::Likely));
+    let claims = ["router_start", "first_rejected", "stream_keeps"];
+    for claim in claims {
+        assert!(found.evidence.iter().any(|row| row.kind == claim), "{claim}: {found:?}");
+    }
+    let share = seen.totals.orphan_share.unwrap();
+    assert!((0.05..0.2).contains(&share), "{share}");
+
+    // A recording of a version that did not ask the stream for how long it keeps events.
+    let (_, seen) = played(&without("keeps_ms"));
+    assert!(seen.findings.iter().all(|row| row.id != "KVT007"));
+    assert_eq!(Status::new(&seen), Status::Unknown);
 }
