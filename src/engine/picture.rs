@@ -196,6 +196,16 @@ fn claims(known: &Knowledge) -> impl Iterator<Item = &StoredClaim> {
     all.filter(|stored| known.setup().is_chosen(&stored.claim.subject))
 }
 
+/// Returns how much of what engines report in use is held at most, as the beginning of a sentence.
+fn coverage(known: &Knowledge) -> Option<String> {
+    let (held, used) = workers::coverage(known)?;
+    let share = match held.saturating_mul(100).div_ceil(used) {
+        0 => "none".to_owned(),
+        percent => format!("at most {percent} %"),
+    };
+    Some(format!("held {share} of the blocks that engines report in use; "))
+}
+
 /// Returns why the mirror may differ from a router's index.
 pub(super) fn incomplete(known: &Knowledge, shed: u64, at: Timestamp) -> Vec<String> {
     let mut reasons = Vec::new();
@@ -208,13 +218,6 @@ pub(super) fn incomplete(known: &Knowledge, shed: u64, at: Timestamp) -> Vec<Str
         .filter(|it| it.last_event.is_some() && !it.complete && it.doubt.is_none())
         .count();
     if unknown > 0 {
-        let coverage = workers::coverage(known).map(|(held, used)| {
-            let share = match held.saturating_mul(100).div_ceil(used) {
-                0 => "none".to_owned(),
-                percent => format!("at most {percent} %"),
-            };
-            format!("held {share} of the blocks that engines report in use; ")
-        });
         // The numbers first: they are what is left where there is little room.
         let fate = if known.streams.history.is_partial() {
             "older blocks are still to be read"
@@ -223,7 +226,7 @@ pub(super) fn incomplete(known: &Knowledge, shed: u64, at: Timestamp) -> Vec<Str
         };
         reasons.push(format!(
             "{}{unknown} of {} ranks: {fate}",
-            coverage.as_deref().unwrap_or_default(),
+            coverage(known).unwrap_or_default(),
             present.len(),
         ));
     }

@@ -9,7 +9,7 @@ use crate::domain::{
 };
 use crate::engine::judge::Verdicts;
 use crate::engine::known::Knowledge;
-use crate::engine::meters::RankNow;
+use crate::engine::meters::{KvMeter, RankNow};
 use crate::engine::{Fleet, MINUTE};
 use crate::metrics::{RANK_WINDOW, Window};
 use crate::mirror::Mirror;
@@ -65,7 +65,7 @@ fn row(
     known: &Knowledge,
     (index, record): (usize, &RankRecord),
     proven: Option<u32>,
-    &Now { at, reading, routers }: &Now,
+    now @ &Now { at, reading, .. }: &Now,
 ) -> WorkerRow {
     let worker = known.fleet.workers.worker(record.rank.worker);
     let pod = worker.and_then(|worker| worker.pod.as_deref());
@@ -124,9 +124,7 @@ fn row(
             source: load.source.clone(),
             at: load.at,
         }),
-        orphan_share: meter
-            .filter(|_| !reading)
-            .and_then(|meter| meter.orphan_share(at, routers, record.complete)),
+        orphan_share: shown_share(meter, now, record.complete),
         stored_lately: stored_lately(known, index, at),
     }
 }
@@ -291,6 +289,11 @@ pub(super) fn blocks(known: &Knowledge, rows: &[WorkerRow]) -> (u64, u64) {
         return (tree.accepted, tree.held);
     }
     rows.iter().fold((0, 0), |(accepted, held), row| (accepted + row.accepted, held + row.held))
+}
+
+/// Returns refused stores of one rank as a share of its stores; none while history is read.
+fn shown_share(meter: Option<&KvMeter>, now: &Now, complete: bool) -> Option<f64> {
+    meter.filter(|_| !now.reading)?.orphan_share(now.at, now.routers, complete)
 }
 
 /// Returns refused stores of the chosen workers that are there as a share of their stores over the last
