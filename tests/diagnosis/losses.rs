@@ -356,13 +356,17 @@ fn a_few_rejected_stores_are_few_once_they_were_counted_for_a_while() {
     assert!(matches!(verdict(true, 3), Verdict::Clear { .. }), "they are known to be lost events");
 }
 
+/// A reason not to take rejected stores for lost history.
+type Doubt = fn(&mut Evidence);
+
 #[test]
 fn a_few_rejected_stores_are_lost_history_where_the_stream_had_forgotten_the_workers_start() {
     // Both workers are older than the router by 40 and 30 s.
     let met = |rejected: u64| {
         let mut evidence = healthy();
         let began = Timestamp(50_000_000);
-        (evidence.plane.name, evidence.plane.keeps) = (Some(Plane::JetStream), seconds(5));
+        (evidence.plane.name, evidence.plane.keeps) =
+            (Some(Plane::JetStream), Some(Duration::from_secs(5)));
         evidence.router.rejecting =
             Some(Rejecting { routers: 1, began, after: Duration::from_secs(2) });
         for (rank, second) in evidence.ranks.iter_mut().zip([10, 20]) {
@@ -389,8 +393,10 @@ fn a_few_rejected_stores_are_lost_history_where_the_stream_had_forgotten_the_wor
     assert!(said("first_rejected").contains("2 s after the first request"));
 
     // Each is a reason to think of lost events, or not to know.
-    let doubts: [(&str, fn(&mut Evidence)); 11] = [
-        ("the stream had the younger worker's first events", |it| it.plane.keeps = seconds(35)),
+    let doubts: [(&str, Doubt); 12] = [
+        ("the stream had the younger worker's first events", |it| {
+            it.plane.keeps = Some(Duration::from_secs(35));
+        }),
         ("nobody knows for how long it keeps them", |it| it.plane.keeps = None),
         ("it is not where events come from", |it| it.plane.name = Some(Plane::NatsCore)),
         ("the router's start is not known", |it| it.router.rejecting = None),
@@ -408,6 +414,9 @@ fn a_few_rejected_stores_are_lost_history_where_the_stream_had_forgotten_the_wor
         ("messages are missing", |it| it.ranks[1].missing = 1),
         ("a publisher lost events", |it| it.ranks[1].unpublished = 1),
         ("the router saw gaps", |it| it.router.tally.gaps = 1),
+        ("what kvtop knows wholly and lacks too was never published", |it| {
+            it.ranks.iter_mut().for_each(|rank| rank.past_known = true);
+        }),
     ];
     for (why, doubt) in doubts {
         let mut evidence = met(few);
@@ -415,17 +424,6 @@ fn a_few_rejected_stores_are_lost_history_where_the_stream_had_forgotten_the_wor
         assert!(!matches!(judge(&evidence), Verdict::Found(_)), "{why}");
     }
     assert!(matches!(judge(&met(stores / 25)), Verdict::Clear { .. }), "so few are lost events");
-
-    // What kvtop knows wholly and lacks too was never published.
-    let mut evidence = met(few);
-    for rank in &mut evidence.ranks {
-        rank.past_known = true;
-    }
-    assert!(!matches!(judge(&evidence), Verdict::Found(_)));
-}
-
-fn seconds(count: u64) -> Option<Duration> {
-    Some(Duration::from_secs(count))
 }
 
 #[test]
