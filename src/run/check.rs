@@ -162,7 +162,14 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<Exit, RunError> {
 
 /// Returns id, name and description of every finding, by id.
 pub(super) fn explained() -> Vec<(&'static str, &'static str, String)> {
-    let rules = RULES.iter().map(|rule| (rule.id(), rule.name(), rule.documentation()));
+    let rules = RULES.iter().map(|rule| {
+        let mut about = rule.documentation();
+        if !rule.explains().is_empty() {
+            about += "\nConsequences, hidden while this finding is active: ";
+            about += &(rule.explains().join(", ") + ".");
+        }
+        (rule.id(), rule.name(), about)
+    });
     let checks = CHECKS.iter().map(|check| (check.id, check.name, check.documentation()));
     let mut known: Vec<_> = rules.chain(checks).collect();
     known.sort_unstable();
