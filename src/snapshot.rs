@@ -148,7 +148,7 @@ impl Snapshot {
 
     /// Returns true while stores that kvtop's copy rejects prove nothing, because earlier blocks of a worker are not known.
     pub fn is_warming(&self) -> bool {
-        // One that never sent an event has no rejected stores to doubt.
+        // A worker that never sent an event has no rejected stores.
         let warms = |row: &WorkerRow| {
             row.knowledge == Knowledge::SinceAttach && !row.gone && row.last_event.is_some()
         };

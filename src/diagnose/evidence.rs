@@ -171,7 +171,7 @@ pub struct RankEvidence {
     pub id_holes: u64,
     /// Of those, the ones that nothing made up for.
     pub open_holes: u64,
-    /// KV events that were never published, by the numbers of those that were (Dynamo 0.9): lately, or not made up for.
+    /// KV events with numbers that the publisher skipped (Dynamo 0.9): lately, or not made up for.
     pub unpublished: u64,
     /// Stores that the mirror refused, and removed blocks that it did not know, since the start.
     pub unmatched: u64,
@@ -211,7 +211,7 @@ pub struct RouterEvidence {
     pub read: bool,
     /// Start of the last of them, where that is known.
     pub began: Option<Timestamp>,
-    /// Those that reject stores for want of the parent; none where the start of one is not known.
+    /// The routers that reject stores because they lack the parent block; none if the start of one is unknown.
     pub rejecting: Option<Rejecting>,
     /// Pods that routed in the last minute.
     pub pods: Vec<Arc<str>>,
@@ -244,12 +244,12 @@ pub struct RouterEvidence {
     pub answered: u64,
 }
 
-/// Routers that reject stores for want of the parent.
+/// Routers that reject stores because they lack the parent block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejecting {
-    /// How many they are.
+    /// Their number.
     pub routers: u64,
-    /// Start of the oldest.
+    /// The start of the oldest.
     pub began: Timestamp,
     /// The longest time from the first request of one to the first store that it rejected.
     pub after: Duration,

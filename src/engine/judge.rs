@@ -375,7 +375,7 @@ impl Judge<'_> {
                 window.router.add_events(counts);
             }
         });
-        // One for each rank of the evidence.
+        // These are joined to the ranks of the evidence by position, so both lists leave out the same workers.
         let ranks = self.known.fleet.workers.ranks().iter();
         let ours = ranks.filter(|it| !self.known.fleet.is_foreign_worker(it.rank.worker));
         for record in ours {
@@ -416,7 +416,7 @@ impl Judge<'_> {
         regret(since.filter_map(|record| record.weighed.as_ref()))
     }
 
-    /// Returns what is known of the routers that are there and rejected stores.
+    /// Returns the routers that are there and reject stores because they lack the parent block.
     fn rejecting(&self) -> Option<Rejecting> {
         let pods = self.known.routing.router.pods().filter(|(pod, known)| known.is_router(pod));
         let mut there = pods.filter(|(pod, _)| !self.known.shown.is_deleted(pod));
@@ -424,7 +424,7 @@ impl Judge<'_> {
         let all = there.try_fold(none, |all, (pod, known)| {
             let Some(first) = known.first_parent else { return Some(all) };
             let began = self.known.setup().router_watch(pod).began?;
-            // Those of the process before it tell nothing.
+            // A warning from before the start is that of an earlier process.
             let first = Some(first).filter(|first| *first >= began)?;
             let served = known.first_routed.map_or(began, |routed| routed.max(began));
             Some(Rejecting {

@@ -280,8 +280,7 @@ impl Streams {
         (loss.map_or(0, |loss| loss.messages).max(open), open)
     }
 
-    /// Returns how many KV events of a rank were never published, by the numbers of those that were (Dynamo 0.9): lately,
-    /// or not made up for.
+    /// Returns how many numbers of KV events the publisher of a rank skipped (Dynamo 0.9): lately, or not made up for.
     pub(super) fn unpublished(&self, record: &RankRecord, at: Timestamp) -> u64 {
         let numbered = record.ids.received() > 0 && self.ids_are_upstream();
         let loss = record.loss.filter(|loss| numbered && at.since(loss.last) <= WINDOW);

@@ -24,7 +24,7 @@ pub(super) struct KvMeter {
     pub(super) unknown_removals: CountSeries,
     pub(super) stored_blocks: CountSeries,
     pub(super) refused_blocks: CountSeries,
-    /// Stores that routers refused, by their logs, for want of their parents.
+    /// Stores that routers rejected because they lack the parent block, by their logs.
     pub(super) routers_refused: CountSeries,
 }
 
@@ -87,8 +87,8 @@ impl KvMeter {
     }
 
     /// Returns stores and refused stores over the last minute: as many as the mirror refused, or each of `routers`,
-    /// whichever is more. Unless all earlier blocks are known, the mirror's prove nothing, and without a router that
-    /// says so there are none to return: one that does would say so of this rank too.
+    /// whichever is more. While earlier blocks are unknown, the mirror's own count proves nothing: then only routers'
+    /// warnings count, and the result is none if no router warned of any rank lately.
     pub(super) fn last_minute(
         &self,
         now: Timestamp,
@@ -202,7 +202,7 @@ impl Meters {
         }
     }
 
-    /// Counts a store of the rank at `index` that a router refused for want of its parent.
+    /// Counts a store of the rank at `index` that a router rejected because it lacks the parent block.
     pub(super) fn count_router_refusal(&mut self, index: usize, at: Timestamp) {
         for meter in self.total_and_rank(index) {
             meter.routers_refused.add(at, 1);

@@ -43,10 +43,9 @@ pub struct PodWarnings {
     pub routed: u64,
     /// The time of its last decision.
     pub last_routed: Option<Timestamp>,
-    /// The times of the first decision of its process, and of its first `Failed to find parent block`, as far as its
-    /// log was read.
+    /// The time of the first decision in its log since its process started.
     pub first_routed: Option<Timestamp>,
-    /// See there.
+    /// The time of the first `Failed to find parent block` in its log since its process started.
     pub first_parent: Option<Timestamp>,
     /// The time it last said `Failed to find parent block`.
     pub last_parent: Option<Timestamp>,

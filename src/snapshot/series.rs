@@ -26,7 +26,7 @@ pub struct SeriesSet {
     pub removals: Series,
     /// Refused stores per second.
     pub refused: Series,
-    /// Stores per second that each router refused, by its log, for want of their parents.
+    /// Stores per second that each router rejected because it lacks the parent block, by its log.
     pub routers_refused: Series,
     /// Blocks in refused stores per second.
     pub refused_blocks: Series,
@@ -52,7 +52,7 @@ pub struct SeriesSet {
 
 impl SeriesSet {
     /// Returns rejected stores as a share of stores, 0 to 1, by kvtop's copy or by routers' logs, whichever is more;
-    /// none without stores. What the copy rejects is no proof while it is `warming`: then only routers' logs count.
+    /// none without stores. While the copy is `warming`, its own rejections prove nothing and only routers' logs count.
     pub fn rejected_share(&self, warming: bool) -> Vec<Option<f64>> {
         let at = |series: &Series, point: usize| series.points.get(point).copied().flatten();
         let share = |point: usize| {

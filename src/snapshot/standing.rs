@@ -42,7 +42,7 @@ pub enum Standing {
     Unknown,
 }
 
-/// The input without which it cannot be told how a deployment is.
+/// The missing input that keeps the state of a deployment unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lack<'a> {
     /// History or logs that are not read yet.
@@ -53,7 +53,7 @@ pub enum Lack<'a> {
     Hole(&'a Hole),
     /// The input that a check waits for, in its own words.
     Check(&'a str),
-    /// Any input.
+    /// No data came at all.
     Everything,
 }
 
@@ -80,7 +80,7 @@ impl Snapshot {
         }
     }
 
-    /// Returns the input whose lack matters most while the deployment's state is unknown.
+    /// Returns the missing input to name first while the deployment's state is unknown.
     pub fn lack(&self) -> Lack<'_> {
         if self.is_unread() {
             return Lack::Unread;

@@ -201,7 +201,7 @@ pub struct WorkerRow {
     /// A router's estimate of its load.
     pub load: Option<Sourced<RouterLoad>>,
     /// Refused stores as a share of stores over a minute, 0 to 1, by kvtop's copy or by routers' logs, whichever is
-    /// more; none without stores, and until earlier blocks are known or a router says so.
+    /// more; none without stores. While earlier blocks are unknown, only routers' warnings count.
     pub orphan_share: Option<f64>,
     /// Blocks stored per second over the last minutes, in few points, for a graph in a row. Only the first
     /// workers have one.
@@ -222,7 +222,7 @@ pub struct Totals {
     /// Mean share of KV blocks in use over the workers that report one, 0 to 1.
     pub kv_utilization: Option<f64>,
     /// Refused stores as a share of stores over a minute, 0 to 1, by kvtop's copy or by routers' logs, whichever is
-    /// more; none without stores, and until earlier blocks are known or a router says so.
+    /// more; none without stores. While earlier blocks are unknown, only routers' warnings count.
     pub orphan_share: Option<f64>,
 }
 

@@ -101,8 +101,8 @@ fn publishes_empty(row: &WorkerRow, limits: &Limits) -> bool {
     stores >= limits.stores && empty as f64 >= limits.empty * stores as f64
 }
 
-/// Returns the share of a worker's stores that were rejected; none while that is not known, without stores, and while
-/// history is read.
+/// Returns the share of a worker's stores that were rejected; none if it is unknown, without stores, or while history
+/// is read.
 pub fn rejected(row: &WorkerRow) -> Option<f64> {
     row.orphan_share.filter(|_| !row.gone && !row.reading)
 }

@@ -237,7 +237,7 @@ impl PanelContext<'_> {
     }
 
     /// Returns refused stores as a share of stores over the last minute, of the workers that are there;
-    /// none without stores, and while that of one is not known.
+    /// none without stores, or while the share of one worker is unknown.
     fn orphan_share(&self) -> Option<f64> {
         let (mut stores, mut refused) = (0.0, 0.0);
         let storing = |row: &&WorkerRow| !row.gone && row.rates.minute.stores > 0.0;
@@ -248,8 +248,8 @@ impl PanelContext<'_> {
         (stores > 0.0).then(|| (refused / stores).min(1.0))
     }
 
-    /// Returns the share of stores that are rejected, with what it proves: that few are is no proof while workers'
-    /// earlier blocks are unknown. None while it is not known.
+    /// Returns the share of rejected stores and its state; none while it is unknown. A small share is not called good
+    /// while earlier blocks of workers are unknown.
     fn orphans(&self) -> Option<(f64, judge::State)> {
         let share = self.orphan_share().filter(|_| self.snapshot.catching_up.is_none())?;
         let beyond = share >= self.snapshot.limits.rejected;

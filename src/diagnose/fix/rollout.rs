@@ -50,7 +50,7 @@ pub struct Progress {
     pub restarted: Vec<Arc<str>>,
     /// Pods that run without it.
     pub waiting: Vec<Arc<str>>,
-    /// Pods that ended and whose successors are still to be made.
+    /// Pods that are not there yet, of those that the manifest asks for.
     pub missing: usize,
     /// True when pods apparently started with the fix, but still behave as before.
     pub overridden: bool,
@@ -105,8 +105,7 @@ impl Objects {
         progress
     }
 
-    /// Returns how many pods the components that `plan` changes lack, where their manifest says how many they should
-    /// have.
+    /// Returns how many pods are not there yet, of those that the manifest asks for in components that `plan` changes.
     fn missing(&self, plan: &Plan) -> usize {
         let changed =
             |name: &Arc<str>| plan.edits.iter().any(|edit| edit.components.contains(name));

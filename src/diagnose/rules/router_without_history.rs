@@ -19,7 +19,7 @@ const MOST: f64 = 0.5;
 /// many in a minute.
 const FEW_IN: Duration = Duration::from_secs(30);
 
-/// The time after a router's first request in which it rejects the first store, if it lacks history.
+/// A router that lacks history rejects its first store within this time after its first request.
 const AT_ONCE: Duration = Duration::from_secs(60);
 
 pub(super) struct RouterWithoutHistory;
@@ -205,7 +205,7 @@ fn nearly_all(evidence: &Evidence, stores: u64) -> bool {
 }
 
 /// Returns true when a router that started after the workers rejects most stores, for parents from before kvtop
-/// attached: kvtop has every event that was sent since then.
+/// attached, and no event of these workers is missing since then.
 fn outlived(evidence: &Evidence, stores: u64) -> bool {
     let limits = &evidence.thresholds;
     let tally = &evidence.router.tally;
@@ -218,16 +218,17 @@ fn outlived(evidence: &Evidence, stores: u64) -> bool {
         && evidence.router.began.is_some_and(later)
 }
 
-/// Returns true when routers reject stores from their first requests on, and the stream had forgotten the first events of
-/// those workers when the routers started. Lost events begin at any time; and a stream that still has everything gives a
-/// router its history.
+/// Returns true when routers reject stores from their first requests on, and the stream had deleted the first events
+/// of those workers before the routers started. Lost events would begin at any time, and a router reads all that its
+/// stream still has (`max_age`, an hour by default: dynamo-runtime 0.9.0, `transports/nats.rs:517`; the durable
+/// consumer of each router: dynamo-llm 0.9.0, `kv_router.rs:463`).
 fn forgotten(evidence: &Evidence, stores: u64) -> bool {
     let limits = &evidence.thresholds;
     let tally = &evidence.router.tally;
     let (Some(rejecting), Some(keeps)) = (evidence.router.rejecting, evidence.plane.keeps) else {
         return false;
     };
-    // Of ranks whose whole history kvtop knows, the parents that it lacks too were never published.
+    // If kvtop knows the whole history of a rank and lacks the parent too, the parent was never published.
     let of = || {
         let unsure = evidence.present().filter(|rank| !rank.past_known);
         unsure.filter(|rank| rank.tally.refusals.parent_full > 0)

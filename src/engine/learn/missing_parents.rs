@@ -60,7 +60,8 @@ impl Learner<'_> {
         ))
     }
 
-    /// Counts a store of `rank` that a router refused, for want of a parent that the mirror holds or does not.
+    /// Counts a store of `rank` that a router rejected because it lacks the parent block; `held` tells whether the
+    /// mirror has it.
     pub(super) fn refused_by_router(
         &mut self,
         rank: Option<WorkerRank>,

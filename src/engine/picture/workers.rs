@@ -184,8 +184,8 @@ pub(in crate::engine) fn subjects(record: &RankRecord, pod: Option<&str>) -> Vec
 }
 
 /// Returns how many blocks are held, and in use as engines report, of the ranks whose past is not
-/// known; none where as many are held as are in use, or no engine reports any. That says nothing: engines count a
-/// block that is only cached as free.
+/// known; none if no engine reports any, or at least as many are held. Engines count a block that is only cached as
+/// free, so the held blocks may be others than those in use.
 pub(in crate::engine) fn coverage(known: &Knowledge) -> Option<(u64, u64)> {
     let warming = |it: &&RankRecord| it.last_event.is_some() && !it.complete && it.doubt.is_none();
     let (mut held, mut used) = (0, 0);
@@ -297,7 +297,7 @@ fn shown_share(meter: Option<&KvMeter>, now: &Now, complete: bool) -> Option<f64
 }
 
 /// Returns refused stores of the chosen workers that are there as a share of their stores over the last
-/// minute: what one did that left is no news. None while that of one is not known.
+/// minute; workers that left do not count. None while the share of one of them is unknown.
 fn orphan_share(known: &Knowledge, at: Timestamp) -> Option<f64> {
     let is_there = |(_, record): &(usize, &RankRecord)| {
         known.fleet.workers.worker(record.rank.worker).is_none_or(|worker| !worker.gone)

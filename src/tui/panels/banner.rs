@@ -200,7 +200,7 @@ fn facts(snapshot: &Snapshot, glyphs: &Glyphs) -> Vec<String> {
         Some(Lack::Silence) => facts.push(format!("no KV events over NATS; {EVENTS_BY_ZMQ}")),
         Some(Lack::Hole(hole)) => facts.push(hole.sentence()),
         Some(Lack::Check(missing)) => facts.push(text::clean(missing).into_owned()),
-        // What is read is said above, by its source, and the number of checks below.
+        // The progress of reading is named above, the number of checks below.
         Some(Lack::Unread | Lack::Everything) | None => {}
     }
     if let Some(why) = snapshot.tree.incomplete.first().filter(|_| snapshot.hears_events()) {

@@ -161,7 +161,7 @@ pub(super) fn first_token(series: &SeriesSet, now: Option<[f64; 2]>) -> Vec<Name
 }
 
 /// Returns the names of series with their values now. Of series in which nothing happened only the first of
-/// each half is named, after the others: a graph needs the names of what it shows first.
+/// each half is named, after the others: names are cut from the end where there is little room.
 pub(super) fn legend(
     canvas: &Canvas<'_>,
     up: &[Named],

@@ -176,12 +176,12 @@ fn without_time(line: &str) -> &str {
     if is_time { rest.trim_start() } else { line }
 }
 
-/// Returns what a log line says, without level and module: where there is little room they would be all of it.
+/// Returns the message of a log line, without level and module, which would fill a narrow list.
 fn without_target(line: &str) -> &str {
     let levels = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR"];
     let said = line.trim_start().split_once(' ').filter(|(level, _)| levels.contains(level));
     let said = said.and_then(|(_, rest)| rest.trim_start().split_once(": "));
-    // A module has no blanks: anything else belongs to what is said.
+    // A module has no blanks: with blanks, the text before the colon is part of the message.
     let said = said.filter(|(module, _)| !module.contains(char::is_whitespace));
     said.map_or(line, |(_, said)| said.trim_start())
 }
@@ -216,7 +216,7 @@ impl<'a> Pen<'a> {
         let Answer::Lines(lines) = self.context.answer else { return None };
         let lines = Some(lines).filter(|_| self.context.look.events.rows == Rows::LogLines)?;
         let line = lines.iter().find(|line| line.number == row.number)?;
-        // Its time stands before it already, and its level beside it.
+        // The row already shows time and level.
         let text = if self.width < TIMED { &line.text } else { without_time(&line.text) };
         let whole = self.width >= SOURCED || self.context.look.events.wrap;
         Some(if whole { text } else { without_target(text) })

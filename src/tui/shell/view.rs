@@ -155,7 +155,7 @@ impl Shell {
         self.show(View::Findings);
         self.look.focus = PanelId::Findings;
         let shown = self.shown(live);
-        // The list begins with the worst. Where there is none yet, the first one stays selected, whichever comes.
+        // The list begins with the worst. While nothing is found, nothing is chosen: the first row stays selected.
         let all = views::findings::State::default();
         let first = findings::alert(shown)
             .top

@@ -21,7 +21,7 @@ const BAR: usize = 10;
 /// Rows of text at most: a box is no page.
 const MOST: u16 = 7;
 
-/// Lines of the cause that are kept although the box then has more rows: half a sentence names no cause.
+/// Lines of the cause that always stay, even if the box gets more rows: half a sentence names no cause.
 const CAUSE: usize = 2;
 
 /// A paragraph of the box: a label, and a text that is wrapped.
