@@ -1,0 +1,87 @@
+//! Evidence about routers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::domain::Timestamp;
+use crate::model::{Heard, RouterTally, SizeByStores};
+
+/// Evidence about routers.
+#[derive(Clone, Debug, Default)]
+pub struct RouterEvidence {
+    /// True when any router's log is read.
+    pub read: bool,
+    /// Start of the last of them, where that is known.
+    pub began: Option<Timestamp>,
+    /// The routers that reject stores because they lack the parent block; none if the start of one is unknown.
+    pub rejecting: Option<Rejecting>,
+    /// Pods that routed in the last minute.
+    pub pods: Vec<Arc<str>>,
+    /// Ready pods of the component that has most of those that route.
+    pub replicas: Vec<Arc<str>>,
+    /// Counts of the window, about workers that are there, of the time in which KV events were watched too.
+    pub tally: RouterTally,
+    /// The same of everything that routers told, whether KV events were watched or not. Not to be held against
+    /// counts of KV events.
+    pub told: RouterTally,
+    /// Time of the last log line that was counted.
+    pub heard: Heard,
+    /// Weight of the prefill term, as printed.
+    pub weight: Option<f64>,
+    /// The router's block size, inferred from its costs.
+    pub inferred: Option<SizeByCosts>,
+    /// The publisher's block size, inferred from the lengths of chains.
+    pub chains: Option<SizeByStores>,
+    /// The same for each model, where workers serve several.
+    pub chains_by_model: Vec<(Arc<str>, SizeByStores)>,
+    /// Prompts of known length to compare chains against.
+    pub lengths_told: u64,
+    /// Cached blocks that the router ignored, over the decisions of the window that log every worker's cost.
+    pub regret: Option<Regret>,
+    /// Mean share of prompts found cached, by the router's own metric, since it started.
+    pub hit_rate: Option<f64>,
+    /// Workers that serve and whose KV events it has no source for, by its own metric.
+    pub sourceless: u64,
+    /// Requests whose prompt was computed since kvtop attached, as events about requests say.
+    pub answered: u64,
+}
+
+/// Routers that reject stores because they lack the parent block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rejecting {
+    /// Their number.
+    pub routers: u64,
+    /// The start of the oldest.
+    pub began: Timestamp,
+    /// The longest time from the first request of one to the first store that it rejected.
+    pub after: Duration,
+}
+
+/// A block size that follows from the fractions of costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SizeByCosts {
+    /// Tokens per block.
+    pub tokens: u32,
+    /// Costs looked at.
+    pub samples: u64,
+    /// The chance that a larger size is meant, when every fraction is as likely as any.
+    pub error: f64,
+}
+
+/// Cached blocks that the router ignored because of load.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Regret {
+    /// Decisions looked at.
+    pub decisions: u64,
+    /// Decisions that did not choose the worker with the most cached blocks.
+    pub passed_up: u64,
+    /// Blocks of all prompts together.
+    pub prompt_blocks: f64,
+    /// Cached blocks of the best worker, over all decisions.
+    pub best_blocks: f64,
+    /// Cached blocks of the chosen worker, over all decisions.
+    pub chosen_blocks: f64,
+    /// Cached blocks that a router of default weights would have found beyond those, over all decisions:
+    /// what settings or temperature give away, not load.
+    pub forgone_blocks: f64,
+}
