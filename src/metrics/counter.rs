@@ -8,13 +8,13 @@ use crate::domain::Timestamp;
 /// Counts of events in each of the last seconds.
 #[derive(Clone, Debug)]
 pub struct CountSeries {
-    /// Count of second `s` at `s % capacity`; grown to its capacity as time goes on.
+    /// Count of second `s` at `s % capacity`, without those of the newest second.
     counts: Vec<u32>,
     capacity: usize,
     /// The newest second that was counted.
     newest: u64,
-    /// The place of the newest second, where nearly everything is counted.
-    last: usize,
+    /// The count of the newest second. Nearly everything is counted there, and `counts` lies elsewhere in memory.
+    current: u32,
     /// Counts before this second are dropped.
     from: u64,
 }
@@ -22,7 +22,7 @@ pub struct CountSeries {
 impl CountSeries {
     /// Returns an empty series of the last `capacity` seconds.
     pub fn new(capacity: usize) -> Self {
-        Self { counts: Vec::new(), capacity: capacity.max(1), newest: 0, last: 0, from: 0 }
+        Self { counts: Vec::new(), capacity: capacity.max(1), newest: 0, current: 0, from: 0 }
     }
 
     /// Frees its memory: what was counted is forgotten, and nothing is known until something is counted.
@@ -39,22 +39,29 @@ impl CountSeries {
         if self.counts.is_empty() {
             self.counts = vec![0; self.capacity];
             self.newest = second;
-            self.last = self.slot(second);
             self.from = self.from.min(second);
         }
         if second > self.newest {
-            let steps = usize::try_from(second - self.newest).unwrap_or(usize::MAX);
-            for step in 0..steps.min(self.capacity) {
-                let slot = self.slot(second - step as u64);
-                self.counts[slot] = 0;
-            }
-            self.newest = second;
-            self.last = self.slot(second);
-        } else if self.newest - second >= self.capacity as u64 {
-            return;
+            self.turn(second);
         }
-        let slot = if second == self.newest { self.last } else { self.slot(second) };
-        self.counts[slot] = self.counts[slot].saturating_add(times);
+        if second == self.newest {
+            self.current = self.current.saturating_add(times);
+        } else if self.newest - second < self.capacity as u64 {
+            let slot = self.slot(second);
+            self.counts[slot] = self.counts[slot].saturating_add(times);
+        }
+    }
+
+    /// Begins `second`, the newest from now on.
+    fn turn(&mut self, second: u64) {
+        let ended = self.slot(self.newest);
+        self.counts[ended] = std::mem::take(&mut self.current);
+        let steps = usize::try_from(second - self.newest).unwrap_or(usize::MAX);
+        for step in 0..steps.min(self.capacity) {
+            let slot = self.slot(second - step as u64);
+            self.counts[slot] = 0;
+        }
+        self.newest = second;
     }
 
     /// Returns how often it happened in the seconds `first` to `last`, both included.
@@ -63,9 +70,10 @@ impl CountSeries {
             return 0;
         }
         let (first, last) = (first.max(self.oldest()), last.min(self.newest));
+        let current = if (first..=last).contains(&self.newest) { self.current } else { 0 };
         // Whole stretches are added: a picture asks for some thousand seconds of each rank.
         let sum = |counts: &[u32]| counts.iter().map(|count| u64::from(*count)).sum::<u64>();
-        stretches(&self.counts, first, last).into_iter().map(sum).sum()
+        stretches(&self.counts, first, last).into_iter().map(sum).sum::<u64>() + u64::from(current)
     }
 
     /// Returns how often a second it happened over `window` before `now`, counting time from `since`
