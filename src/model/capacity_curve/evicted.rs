@@ -2,99 +2,65 @@
 
 use std::collections::VecDeque;
 
-use crate::domain::{FastMap, SequenceHash};
+use crate::domain::SequenceHash;
 
-/// Blocks to a word of [`Evicted::present`].
-const WORD: u64 = 64;
-
-/// Places of blocks that are gone, besides as many as are there, before the rest moves together.
-const SPARE: usize = 64;
-
-/// The blocks of one rank that were evicted and not stored again.
+/// The blocks of one rank that were evicted and not stored again, earliest first.
 ///
-/// A block keeps its place until those before it are gone, and a bit says whether it is still there: so the blocks
-/// behind a place are counted 64 at a time, and none is moved when one in the middle leaves.
+/// There are a few dozen of each rank, or two thousand of a single one: to look through them, several at a time, costs
+/// less than the places in memory that a table of them would touch.
 #[derive(Debug, Default)]
-pub(super) struct Evicted {
-    places: FastMap<SequenceHash, u64>,
-    /// The block of each place from `first` on, also of those that are gone.
-    order: VecDeque<SequenceHash>,
-    /// The place of the front of `order`.
-    first: u64,
-    /// A bit for each place, 64 to a word. The first word is that of place `first`.
-    present: VecDeque<u64>,
-}
+pub(super) struct Evicted(VecDeque<SequenceHash>);
+
+/// Blocks that are compared at a time.
+const LANES: usize = 16;
 
 impl Evicted {
     /// Adds the block that was evicted last.
     pub(super) fn push(&mut self, hash: SequenceHash) {
         self.take(hash);
-        if self.order.len() > 2 * self.places.len() + SPARE {
-            self.retain(|_| true);
-        }
-        let place = self.first + self.order.len() as u64;
-        self.places.insert(hash, place);
-        self.order.push_back(hash);
-        let word = self.word_of(place);
-        if word == self.present.len() {
-            self.present.push_back(0);
-        }
-        self.present[word] |= 1 << (place % WORD);
+        self.0.push_back(hash);
     }
 
     /// Takes a block out. Returns how many blocks were evicted since, itself included; none where it is not there.
     pub(super) fn take(&mut self, hash: SequenceHash) -> Option<u64> {
-        let place = self.places.remove(&hash)?;
-        let word = self.word_of(place);
-        let later = self.present[word] >> (place % WORD);
-        let behind = self.present.range(word + 1..).map(|word| word.count_ones());
-        let since = later.count_ones() + behind.sum::<u32>();
-        self.present[word] &= !(1 << (place % WORD));
-        Some(u64::from(since))
+        let (earlier, later) = self.0.as_slices();
+        let place = place_of(hash, earlier)
+            .or_else(|| place_of(hash, later).map(|place| earlier.len() + place))?;
+        let since = self.0.len() - place;
+        self.0.remove(place);
+        Some(since as u64)
     }
 
     /// Takes out the block that was evicted first.
     pub(super) fn pop(&mut self) {
-        while let Some(hash) = self.order.pop_front() {
-            let place = self.first;
-            self.first += 1;
-            if self.first.is_multiple_of(WORD) {
-                self.present.pop_front();
-            } else {
-                self.present[0] &= !(1 << (place % WORD));
-            }
-            if self.places.get(&hash) == Some(&place) {
-                self.places.remove(&hash);
-                return;
-            }
-        }
+        self.0.pop_front();
     }
 
     /// Keeps only blocks that `keep` returns true for.
     pub(super) fn retain(&mut self, keep: impl Fn(SequenceHash) -> bool) {
-        let (order, first) = (std::mem::take(&mut self.order), self.first);
-        let mut places = std::mem::take(&mut self.places);
-        (self.first, self.present) = (0, VecDeque::new());
-        for (place, hash) in (first..).zip(order) {
-            if places.get(&hash) == Some(&place) && keep(hash) {
-                places.remove(&hash);
-                self.push(hash);
-            }
-        }
+        self.0.retain(|hash| keep(*hash));
     }
 
     pub(super) fn clear(&mut self) {
-        *self = Self::default();
+        self.0 = VecDeque::new();
     }
 
     /// Returns the number of blocks.
     pub(super) fn len(&self) -> usize {
-        self.places.len()
+        self.0.len()
     }
+}
 
-    fn word_of(&self, place: u64) -> usize {
-        usize::try_from(place / WORD - self.first / WORD).unwrap_or(usize::MAX)
-    }
+/// Returns the place of a block.
+fn place_of(hash: SequenceHash, blocks: &[SequenceHash]) -> Option<usize> {
+    let (lots, rest) = blocks.as_chunks::<LANES>();
+    // To count compares all of them, without a branch for each.
+    let is_in = |lot: &[SequenceHash; LANES]| lot.iter().filter(|it| **it == hash).count() > 0;
+    let (from, lot) = match lots.iter().position(is_in) {
+        Some(at) => (at * LANES, lots[at].as_slice()),
+        None => (lots.len() * LANES, rest),
+    };
+    lot.iter().position(|block| *block == hash).map(|place| from + place)
 }
 
 #[cfg(test)]
@@ -143,7 +109,6 @@ mod tests {
                 _ => {}
             }
             assert_eq!(evicted.len(), plain.0.len(), "step {step}");
-            assert!(evicted.order.len() <= 2 * 500 + SPARE + 1, "step {step}");
         }
     }
 }
