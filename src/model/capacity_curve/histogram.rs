@@ -57,10 +57,11 @@ impl Histogram {
     /// Returns the stored blocks that `more` blocks of capacity would have kept.
     pub(super) fn within(&self, more: f64) -> f64 {
         let last = bin_of(more);
-        let whole: f64 = self.bins.iter().take(last).copied().map(f64::from).sum();
+        // Whole numbers are added several at a time.
+        let whole: u64 = self.bins.iter().take(last).copied().map(u64::from).sum();
         let partly = self.bins.get(last).copied().map_or(0.0, f64::from);
         let (low, high) = (edge(last), edge(last + 1));
-        whole + partly * ((more - low) / (high - low)).clamp(0.0, 1.0)
+        whole as f64 + partly * ((more - low) / (high - low)).clamp(0.0, 1.0)
     }
 }
 
