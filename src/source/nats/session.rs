@@ -99,6 +99,8 @@ pub(super) struct Memory {
     prefixes: Arc<[String]>,
     pub(super) feeds: HashMap<String, Feed>,
     subjects: HashMap<String, Arc<str>>,
+    /// The subject of the last message, which most often is that of the next.
+    last: Arc<str>,
 }
 
 impl Memory {
@@ -111,7 +113,7 @@ impl Memory {
         };
         let prefixes = namespaces.iter().map(|name| stream_prefix(name)).collect();
         let ahead = if emitter.shows_ahead() { AheadState::Possible } else { AheadState::Over };
-        Self { emitter, status, planes, ahead, prefixes, feeds, subjects }
+        Self { emitter, status, planes, ahead, prefixes, feeds, subjects, last: "".into() }
     }
 
     /// Begins with the newest messages of all streams, where the history of one takes long.
@@ -149,15 +151,23 @@ impl Memory {
     }
 
     fn interned(&mut self, subject: &str) -> Arc<str> {
-        if let Some(known) = self.subjects.get(subject) {
-            return Arc::clone(known);
+        if *self.last == *subject {
+            return Arc::clone(&self.last);
         }
+        self.last = match self.subjects.get(subject) {
+            Some(known) => Arc::clone(known),
+            None => self.learned(subject),
+        };
+        Arc::clone(&self.last)
+    }
+
+    fn learned(&mut self, subject: &str) -> Arc<str> {
         if self.subjects.len() >= SUBJECTS {
             self.subjects.clear();
         }
-        let subject: Arc<str> = subject.into();
-        self.subjects.insert(subject.to_string(), Arc::clone(&subject));
-        subject
+        let shared: Arc<str> = subject.into();
+        self.subjects.insert(subject.to_owned(), Arc::clone(&shared));
+        shared
     }
 }
 
