@@ -6,7 +6,7 @@ use crate::diagnose::Proof;
 use crate::diagnose::evidence::{Evidence, Ground, RankEvidence, SizeClaim};
 use crate::diagnose::measure;
 use crate::diagnose::phrase::phrase;
-use crate::domain::{Backend, BlockSize, ClaimOf, WorkerId};
+use crate::domain::{Backend, BlockSize, ClaimOf, FastMap, WorkerId};
 use crate::model::Tally;
 
 /// The number of full stores, or of held blocks, that prove that a publisher accepts its engine's blocks.
@@ -29,7 +29,7 @@ pub(super) struct Standing<'a> {
     gone: BTreeSet<WorkerId>,
     observed: HashMap<(ClaimOf, About<'a>), Observed>,
     /// The engines of present workers.
-    backends: HashMap<WorkerId, Option<Backend>>,
+    backends: FastMap<WorkerId, Option<Backend>>,
     /// The engine of all others.
     backend: Option<Backend>,
 }
@@ -44,7 +44,8 @@ impl<'a> Standing<'a> {
                 .and_modify(|it: &mut Observed| it.differ |= it.tokens != claim.tokens)
                 .or_insert(Observed { tokens: claim.tokens, differ: false });
         }
-        let mut backends = HashMap::new();
+        let mut backends = FastMap::default();
+        backends.reserve(evidence.ranks.len());
         for rank in evidence.present() {
             backends.entry(rank.rank.worker).or_insert(rank.backend);
         }
