@@ -5,8 +5,8 @@ use std::time::Duration;
 /// Messages a second from which on arrivals are gathered. Below that each is handed on at once.
 const BUSY: f64 = 300.0;
 
-/// The window in which arrivals are gathered: some 80 in a second.
-const GATHER: Duration = Duration::from_millis(12);
+/// The window in which arrivals are gathered: 50 in a second.
+const GATHER: Duration = Duration::from_millis(20);
 
 /// The time over which the rate is measured.
 const WINDOW: Duration = Duration::from_millis(100);
