@@ -447,7 +447,7 @@ impl Learner<'_> {
             pod.is_router(&warning.pod)
         });
         if router && matches!(warning.kind, WarningKind::ParentMissing { .. }) {
-            self.refused_by_router(warning.rank, missed, at);
+            self.refused_by_router(warning, missed, at);
         }
         let meters = &mut self.known.record.meters;
         let text = match warning.kind {

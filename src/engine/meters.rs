@@ -1,7 +1,12 @@
 //! Every series that the engine keeps.
 
+mod complaints;
+
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
+
+use complaints::Complaints;
 
 use crate::domain::{SourceName, Timestamp, WorkerRank};
 use crate::metrics::{CountSeries, GaugeSeries, HOUR, RANK_HISTORY};
@@ -74,9 +79,9 @@ impl KvMeter {
         }
     }
 
-    /// Returns refused stores as a share of stores over the last minute; `routers` refuse some.
-    pub(super) fn orphan_share(&self, now: Timestamp, routers: u64, complete: bool) -> Option<f64> {
-        let (stores, refused) = self.last_minute(now, routers, complete)?;
+    /// Returns refused stores as a share of stores over the last minute, as [`KvMeter::last_minute`] counts them.
+    pub(super) fn orphan_share(&self, now: Timestamp, warned: bool, complete: bool) -> Option<f64> {
+        let (stores, refused) = self.last_minute(now, warned, complete)?;
         (stores > 0).then(|| refused as f64 / stores as f64)
     }
 
@@ -86,21 +91,21 @@ impl KvMeter {
         self.stores.sum((last + 1).saturating_sub(60), last) > 0
     }
 
-    /// Returns stores and refused stores over the last minute: as many as the mirror refused, or each of `routers`,
-    /// whichever is more. While earlier blocks are unknown, the mirror's own count proves nothing: then only routers'
-    /// warnings count, and the result is none if no router warned of any rank lately.
+    /// Returns stores and refused stores over the last minute: as many as the mirror refused, or routers by their
+    /// logs, whichever is more. While earlier blocks are unknown, the mirror's own count proves nothing: then only
+    /// routers' warnings count, and the result is none unless some router `warned` of any rank lately.
     pub(super) fn last_minute(
         &self,
         now: Timestamp,
-        routers: u64,
+        warned: bool,
         complete: bool,
     ) -> Option<(u64, u64)> {
         let last = now.seconds();
         let first = (last + 1).saturating_sub(60);
         let stores = self.stores.sum(first, last);
-        let each = self.routers_refused.sum(first, last) / routers.max(1);
+        let routers = self.routers_refused.sum(first, last);
         let own = complete.then(|| self.refused.sum(first, last));
-        let refused = own.or((routers > 0).then_some(0))?.max(each);
+        let refused = own.or(warned.then_some(0))?.max(routers);
         Some((stores, refused.min(stores)))
     }
 }
@@ -142,6 +147,8 @@ pub(super) struct Meters {
     pub(super) total: KvMeter,
     /// By position among the workers' ranks.
     pub(super) ranks: Vec<KvMeter>,
+    /// Routers that reject stores of a rank, by the same position.
+    complaints: Vec<Complaints>,
     pub(super) routed: CountSeries,
     /// By position among the workers' ranks.
     pub(super) routed_by_rank: Vec<CountSeries>,
@@ -177,6 +184,7 @@ impl Meters {
             rolled: Timestamp::default(),
             total: KvMeter::new(span),
             ranks: Vec::new(),
+            complaints: Vec::new(),
             routed: counts(),
             routed_by_rank: Vec::new(),
             overlap_known: OverlapBy::ALL.map(|_| counts()),
@@ -202,10 +210,15 @@ impl Meters {
         }
     }
 
-    /// Counts a store of the rank at `index` that a router rejected because it lacks the parent block.
-    pub(super) fn count_router_refusal(&mut self, index: usize, at: Timestamp) {
-        for meter in self.total_and_rank(index) {
-            meter.routers_refused.add(at, 1);
+    /// Counts a store of the rank at `index` that the router in `pod` rejected because it lacks the parent block.
+    pub(super) fn count_router_refusal(&mut self, index: usize, pod: &Arc<str>, at: Timestamp) {
+        if self.complaints.len() <= index {
+            self.complaints.resize(index + 1, Complaints::default());
+        }
+        if self.complaints[index].note(pod, at) {
+            for meter in self.total_and_rank(index) {
+                meter.routers_refused.add(at, 1);
+            }
         }
     }
 
@@ -221,6 +234,9 @@ impl Meters {
         if let Some(meter) = self.ranks.get_mut(index) {
             meter.all().into_iter().for_each(CountSeries::forget);
             meter.routers_refused.forget();
+        }
+        if let Some(complaints) = self.complaints.get_mut(index) {
+            *complaints = Complaints::default();
         }
         if let Some(series) = self.routed_by_rank.get_mut(index) {
             series.forget();
@@ -341,5 +357,22 @@ mod tests {
 
         assert_eq!(meters.utilization_by_rank.len(), GAUGED_RANKS);
         assert!(meters.utilization_by_rank.iter().all(|(rank, _)| rank.worker.0 >= 900));
+    }
+
+    #[test]
+    fn routers_of_two_models_do_not_halve_each_others_rejected_stores() {
+        let mut meters = Meters::default();
+        let now = Timestamp(1_000_000);
+        let pods: [Arc<str>; 3] = ["frontend-a-0", "frontend-a-1", "frontend-b"].map(Arc::from);
+        for (index, routers) in [&pods[..2], &pods[2..]].into_iter().enumerate() {
+            meters.count_kv(index, now, [10, 0, 0, 0, 0, 0]);
+            for pod in std::iter::repeat_n(routers, 4).flatten() {
+                meters.count_router_refusal(index, pod, now);
+            }
+        }
+        for rank in &meters.ranks {
+            assert_eq!(rank.last_minute(now, true, false), Some((10, 4)));
+        }
+        assert_eq!(meters.total.routers_refused.sum(1, 1), 8);
     }
 }

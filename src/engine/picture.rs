@@ -13,7 +13,7 @@ mod workers;
 use std::sync::Arc;
 
 use super::judge::Verdicts;
-use super::{Knowledge, MINUTE, Streams};
+use super::{Knowledge, Streams};
 use crate::diagnose::Thresholds;
 use crate::domain::{Claim, SourceName, SourceNote, SourceState, Subject, Timestamp, WorkerRank};
 use crate::model::{Measured, OverlapBy, Reading, RejectLog, Sources, StoredClaim};
@@ -374,10 +374,6 @@ fn series(known: &Knowledge, query: &ViewQuery, at: Timestamp) -> SeriesSet {
         (Some(hit), Some(known)) if known > 0.0 => Some(hit / known),
         _ => None,
     };
-    let routers = router.refusing(at, MINUTE).max(1) as f64;
-    let each = |count: Option<f64>| count.map(|count| count / routers);
-    let routers_refused = meters.total.routers_refused.points(&window);
-    let routers_refused = routers_refused.into_iter().map(each).collect();
     SeriesSet {
         window: query.window,
         until: query.until,
@@ -385,7 +381,7 @@ fn series(known: &Knowledge, query: &ViewQuery, at: Timestamp) -> SeriesSet {
         stored_blocks: points(meters.total.stored_blocks.points(&window)),
         removals: points(meters.total.removals.points(&window)),
         refused: points(meters.total.refused.points(&window)),
-        routers_refused: points(routers_refused),
+        routers_refused: points(meters.total.routers_refused.points(&window)),
         refused_blocks: points(meters.total.refused_blocks.points(&window)),
         unknown_removals: points(meters.total.unknown_removals.points(&window)),
         tree_size: points(meters.tree_size.points(&window)),

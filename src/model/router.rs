@@ -148,13 +148,12 @@ impl Router {
         self.pods.iter()
     }
 
-    /// Returns how many routers said within `span` before `at` that they did not find a parent.
-    pub fn refusing(&self, at: Timestamp, span: Duration) -> u64 {
-        let said = |(pod, warnings): &(&Arc<str>, &PodWarnings)| {
+    /// Returns true when a router said within `span` before `at` that it did not find a parent.
+    pub fn is_refusing(&self, at: Timestamp, span: Duration) -> bool {
+        self.pods().any(|(pod, warnings)| {
             let lately = warnings.last_parent.is_some_and(|last| at.since(last) <= span);
             lately && warnings.is_router(pod)
-        };
-        self.pods().filter(said).count() as u64
+        })
     }
 
     /// Takes in a metric of the frontend in `pod`. Returns by how much it grew, where it counts what a router's

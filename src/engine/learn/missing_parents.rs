@@ -60,16 +60,11 @@ impl Learner<'_> {
         ))
     }
 
-    /// Counts a store of `rank` that a router rejected because it lacks the parent block; `held` tells whether the
-    /// mirror has it.
-    pub(super) fn refused_by_router(
-        &mut self,
-        rank: Option<WorkerRank>,
-        held: bool,
-        at: Timestamp,
-    ) {
+    /// Counts a store that a router rejected because it lacks the parent block, by its `warning`; `held` tells whether
+    /// the mirror has it.
+    pub(super) fn refused_by_router(&mut self, warning: &LogWarning, held: bool, at: Timestamp) {
         let workers = &mut self.known.fleet.workers;
-        let Some(index) = rank.and_then(|rank| workers.index_of(rank)) else { return };
+        let Some(index) = warning.rank.and_then(|rank| workers.index_of(rank)) else { return };
         let Some(record) = workers.ranks_mut().get_mut(index) else { return };
         if held {
             record.router_refused += 1;
@@ -77,7 +72,7 @@ impl Learner<'_> {
         }
         // Shares are of stores, which are known from the first KV event on.
         if at >= self.known.times.since_kv() {
-            self.known.record.meters.count_router_refusal(index, at);
+            self.known.record.meters.count_router_refusal(index, &warning.pod, at);
         }
     }
 

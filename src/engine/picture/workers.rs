@@ -34,8 +34,8 @@ struct Now {
     at: Timestamp,
     /// True while history is being read.
     reading: bool,
-    /// Routers that refused stores within the last minute.
-    routers: u64,
+    /// True when a router refused stores within the last minute.
+    warned: bool,
 }
 
 pub(super) fn rows(known: &Knowledge, verdicts: &Verdicts, at: Timestamp) -> Vec<WorkerRow> {
@@ -47,7 +47,7 @@ pub(super) fn rows(known: &Knowledge, verdicts: &Verdicts, at: Timestamp) -> Vec
     let reading = super::catching_up(&known.streams).is_some();
     // Pictures of the past keep the rows: with room for as many as there are, none is moved while they are made.
     let mut rows = Vec::with_capacity(known.fleet.workers.ranks().len());
-    let now = Now { at, reading, routers: known.routing.router.refusing(at, MINUTE) };
+    let now = Now { at, reading, warned: known.routing.router.is_refusing(at, MINUTE) };
     rows.extend(chosen(known).map(|rank| row(known, rank, proven(rank.0), &now)));
     rows.shrink_to_fit();
     rows
@@ -293,7 +293,7 @@ pub(super) fn blocks(known: &Knowledge, rows: &[WorkerRow]) -> (u64, u64) {
 
 /// Returns refused stores of one rank as a share of its stores; none while history is read.
 fn shown_share(meter: Option<&KvMeter>, now: &Now, complete: bool) -> Option<f64> {
-    meter.filter(|_| !now.reading)?.orphan_share(now.at, now.routers, complete)
+    meter.filter(|_| !now.reading)?.orphan_share(now.at, now.warned, complete)
 }
 
 /// Returns refused stores of the chosen workers that are there as a share of their stores over the last
@@ -302,11 +302,11 @@ fn orphan_share(known: &Knowledge, at: Timestamp) -> Option<f64> {
     let is_there = |(_, record): &(usize, &RankRecord)| {
         known.fleet.workers.worker(record.rank.worker).is_none_or(|worker| !worker.gone)
     };
-    let routers = known.routing.router.refusing(at, MINUTE);
+    let warned = known.routing.router.is_refusing(at, MINUTE);
     let (mut stores, mut refused) = (0, 0);
     for (index, record) in chosen(known).filter(is_there) {
         let Some(meter) = known.record.meters.ranks.get(index) else { continue };
-        match meter.last_minute(at, routers, record.complete) {
+        match meter.last_minute(at, warned, record.complete) {
             Some((more, bad)) => (stores, refused) = (stores + more, refused + bad),
             None if meter.is_storing(at) => return None,
             None => {}
