@@ -293,7 +293,7 @@ impl Judge<'_> {
     }
 
     /// Returns when a rank started. What was there when kvtop attached started at a time of its own,
-    /// which only its pod tells.
+    /// which only its pod tells; what was away then and came back started when it came.
     fn started(
         &self,
         record: &RankRecord,
@@ -301,7 +301,9 @@ impl Judge<'_> {
         pod: Option<&Pod>,
     ) -> Option<Timestamp> {
         let watched = self.known.times.watched.unwrap_or_default().after(ATTACHING);
-        let came = worker.and_then(|worker| worker.since).filter(|at| *at > watched);
+        let came = worker.and_then(|worker| {
+            worker.since.filter(|at| *at > watched || worker.left_before.is_some())
+        });
         came.max(record.restarted).max(pod.and_then(|pod| pod.started))
     }
 
