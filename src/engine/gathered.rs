@@ -101,6 +101,7 @@ impl Part {
             counters.unknown_removals,
             counters.stored_blocks,
             counters.refused_blocks,
+            followed.known_refused,
         ];
         let times = times.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
         to.meters.count_kv(index, at, times);

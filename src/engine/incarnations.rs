@@ -113,6 +113,7 @@ impl Learner<'_> {
     pub(super) fn let_go(&mut self, worker: WorkerId, at: Timestamp) {
         if !self.awaits_its_past(at) {
             self.known.index.mirror.remove_worker(worker);
+            self.known.fleet.workers.forget_past(worker);
         }
     }
 
@@ -129,8 +130,9 @@ impl Learner<'_> {
         }
         let Knowledge { fleet, index, .. } = &mut *self.known;
         let gone = fleet.workers.workers().iter().filter(|worker| worker.gone);
-        for worker in gone {
-            index.mirror.remove_worker(worker.id);
+        for worker in gone.map(|worker| worker.id).collect::<Vec<_>>() {
+            index.mirror.remove_worker(worker);
+            fleet.workers.forget_past(worker);
         }
     }
 

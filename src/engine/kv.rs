@@ -97,6 +97,7 @@ impl Learner<'_> {
         };
         let whole_history = self.known.streams.history.is_whole();
         let lost_at = self.known.streams.history.lost_at;
+        let signed = &self.known.fleet.signed;
         // On 0.9 numbers repeat, so that a first one proves nothing.
         let ids_prove = self.known.streams.deployment.plane != Some(Plane::JetStream);
         // The stream brings every event of a worker that began since kvtop listens, if a source tells since when.
@@ -120,10 +121,16 @@ impl Learner<'_> {
             if anew || crosses {
                 found.push(position);
             }
+            // The first event of a process that began after its worker had left.
+            record.complete |= crosses && event.event_id == first_id;
             if record.last_event_id.is_none() {
                 // A dump may have told its past before its first event came.
                 let since_loss = lost_at.is_none_or(|lost| record.born > lost);
-                let is_whole = whole_history || listens.is_some_and(|since| since < record.born);
+                // The history of a stream is that of who publishes into it.
+                let carrier = signed.get(*rank).copied().flatten().map(|(_, carrier, _)| carrier);
+                let streamed = carrier.is_none_or(|carrier| carrier == Plane::JetStream);
+                let is_whole =
+                    whole_history && streamed || listens.is_some_and(|since| since < record.born);
                 record.complete |=
                     is_whole && since_loss || (ids_prove && event.event_id == first_id);
             }
@@ -187,7 +194,7 @@ fn count(
     let Knowledge { times, fleet, routing, index: Index { explorer, mirror, .. }, record, .. } =
         known;
     let Some(rank) = fleet.workers.ranks_mut().get_mut(index) else { return };
-    let followed = follow_prefixes(routing, mirror, rank.idle_until, index, event, batch);
+    let mut followed = follow_prefixes(routing, mirror, rank.idle_until, index, event, batch);
     explorer.note(event, batch);
     rank.first_event.get_or_insert(event.at);
     rank.note_begun(event.at);
@@ -196,6 +203,8 @@ fn count(
     match &event.kind {
         KvKind::Stored { blocks, .. } => {
             let refused = outcome.refused();
+            followed.known_stores = u64::from(rank.complete);
+            followed.known_refused = u64::from(rank.complete && refused);
             counted.stores = 1;
             counted.empty_stores = u64::from(blocks.is_empty());
             counted.stored_blocks = blocks.len() as u64;
@@ -231,9 +240,11 @@ fn count(
     describe(fleet, &mut record.journal, plane, frame, index, event, outcome, batch);
 }
 
-/// The prefixes of an event.
+/// The prefixes of an event, and whether its rank's past was known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Followed {
+    known_stores: u64,
+    pub(super) known_refused: u64,
     sampled: u64,
     returned: u64,
     roots: u64,
@@ -243,6 +254,8 @@ pub(super) struct Followed {
 
 impl Followed {
     pub(super) fn add(&mut self, other: Self) {
+        self.known_stores += other.known_stores;
+        self.known_refused += other.known_refused;
         self.sampled += other.sampled;
         self.returned += other.returned;
         self.roots += other.roots;
@@ -251,6 +264,8 @@ impl Followed {
     }
 
     pub(super) fn add_to(self, tally: &mut KvTally) {
+        tally.known_stores += self.known_stores;
+        tally.known_refused += self.known_refused;
         tally.sampled += self.sampled;
         tally.returned += self.returned;
         tally.roots += self.roots;
@@ -288,6 +303,8 @@ fn follow_prefixes(
                 prefixes.reuse.stored(rank, *parent, blocks, told)
             };
             Followed {
+                known_stores: 0,
+                known_refused: 0,
                 sampled,
                 returned,
                 roots: u64::from(parent.is_none() && !blocks.is_empty()),

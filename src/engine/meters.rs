@@ -26,6 +26,8 @@ pub(super) struct KvMeter {
     pub(super) stores: CountSeries,
     pub(super) removals: CountSeries,
     pub(super) refused: CountSeries,
+    /// Of those, the ones of ranks of which all was known.
+    pub(super) known_refused: CountSeries,
     pub(super) unknown_removals: CountSeries,
     pub(super) stored_blocks: CountSeries,
     pub(super) refused_blocks: CountSeries,
@@ -40,6 +42,7 @@ impl KvMeter {
             stores: series(),
             removals: series(),
             refused: series(),
+            known_refused: series(),
             unknown_removals: series(),
             stored_blocks: series(),
             refused_blocks: series(),
@@ -48,8 +51,8 @@ impl KvMeter {
     }
 
     /// Returns the series in the order stores, removals, refused, unknown removals, blocks stored,
-    /// blocks refused.
-    pub(super) fn all(&mut self) -> [&mut CountSeries; 6] {
+    /// blocks refused, refused of what is known.
+    pub(super) fn all(&mut self) -> [&mut CountSeries; 7] {
         [
             &mut self.stores,
             &mut self.removals,
@@ -57,6 +60,7 @@ impl KvMeter {
             &mut self.unknown_removals,
             &mut self.stored_blocks,
             &mut self.refused_blocks,
+            &mut self.known_refused,
         ]
     }
 
@@ -104,7 +108,7 @@ impl KvMeter {
         let first = (last + 1).saturating_sub(60);
         let stores = self.stores.sum(first, last);
         let routers = self.routers_refused.sum(first, last);
-        let own = complete.then(|| self.refused.sum(first, last));
+        let own = complete.then(|| self.known_refused.sum(first, last));
         let refused = own.or(warned.then_some(0))?.max(routers);
         Some((stores, refused.min(stores)))
     }
@@ -202,7 +206,7 @@ impl Meters {
     }
 
     /// Counts KV events of the rank at `index`, in the order of [`KvMeter::all`].
-    pub(super) fn count_kv(&mut self, index: usize, at: Timestamp, times: [u32; 6]) {
+    pub(super) fn count_kv(&mut self, index: usize, at: Timestamp, times: [u32; 7]) {
         for meter in self.total_and_rank(index) {
             for (series, times) in meter.all().into_iter().zip(times) {
                 series.add(at, times);
@@ -365,7 +369,7 @@ mod tests {
         let now = Timestamp(1_000_000);
         let pods: [Arc<str>; 3] = ["frontend-a-0", "frontend-a-1", "frontend-b"].map(Arc::from);
         for (index, routers) in [&pods[..2], &pods[2..]].into_iter().enumerate() {
-            meters.count_kv(index, now, [10, 0, 0, 0, 0, 0]);
+            meters.count_kv(index, now, [10, 0, 0, 0, 0, 0, 0]);
             for pod in std::iter::repeat_n(routers, 4).flatten() {
                 meters.count_router_refusal(index, pod, now);
             }

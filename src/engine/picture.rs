@@ -381,6 +381,7 @@ fn series(known: &Knowledge, query: &ViewQuery, at: Timestamp) -> SeriesSet {
         stored_blocks: points(meters.total.stored_blocks.points(&window)),
         removals: points(meters.total.removals.points(&window)),
         refused: points(meters.total.refused.points(&window)),
+        known_refused: points(meters.total.known_refused.points(&window)),
         routers_refused: points(meters.total.routers_refused.points(&window)),
         refused_blocks: points(meters.total.refused_blocks.points(&window)),
         unknown_removals: points(meters.total.unknown_removals.points(&window)),

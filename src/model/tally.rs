@@ -21,6 +21,10 @@ pub struct Tally {
 pub struct KvTally {
     /// KV events.
     pub counters: Counters,
+    /// Stores that came while all that the rank held was known.
+    pub known_stores: u64,
+    /// Of those, the ones that the mirror refused: others prove nothing, since their parents may be older.
+    pub known_refused: u64,
     /// Stores that begin a prompt.
     pub roots: u64,
     /// Stores that fork from a prefix that another chain has.
@@ -193,6 +197,8 @@ impl RouterTally {
 impl Summed for KvTally {
     fn sum(&mut self, other: &Self) {
         self.counters.add(&other.counters);
+        self.known_stores += other.known_stores;
+        self.known_refused += other.known_refused;
         self.roots += other.roots;
         self.forks += other.forks;
         self.landings += other.landings;

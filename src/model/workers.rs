@@ -279,6 +279,14 @@ impl Workers {
         }
     }
 
+    /// Notes that the mirror dropped what worker `id` held: should it go on without a restart, its stores build on
+    /// blocks that only kvtop lacks.
+    pub fn forget_past(&mut self, id: WorkerId) {
+        for record in self.ranks.iter_mut().filter(|record| record.rank.worker == id) {
+            record.complete = false;
+        }
+    }
+
     /// Notes that the mirror let blocks go: removals of these are unknown to kvtop alone.
     pub fn doubt_shed(&mut self) {
         self.doubt(None);

@@ -26,6 +26,8 @@ pub struct SeriesSet {
     pub removals: Series,
     /// Refused stores per second.
     pub refused: Series,
+    /// Of those, the ones of ranks of which all was known.
+    pub known_refused: Series,
     /// Stores per second that each router rejected because it lacks the parent block, by its log.
     pub routers_refused: Series,
     /// Blocks in refused stores per second.
@@ -57,7 +59,7 @@ impl SeriesSet {
         let at = |series: &Series, point: usize| series.points.get(point).copied().flatten();
         let share = |point: usize| {
             let stores = at(&self.stores, point).filter(|stores| *stores > 0.0)?;
-            let own = at(&self.refused, point).filter(|_| !warming);
+            let own = at(&self.known_refused, point).filter(|_| !warming);
             let routers = at(&self.routers_refused, point).filter(|each| !warming || *each > 0.0);
             let most = own.into_iter().chain(routers).reduce(f64::max)?;
             Some((most / stores).min(1.0))
@@ -75,7 +77,7 @@ mod tests {
         let series = |points: [Option<f64>; 5]| Series { points: points.to_vec() };
         let set = SeriesSet {
             stores: series([Some(10.0), Some(10.0), Some(10.0), Some(0.0), None]),
-            refused: series([Some(1.0), Some(2.0), None, Some(1.0), Some(1.0)]),
+            known_refused: series([Some(1.0), Some(2.0), None, Some(1.0), Some(1.0)]),
             routers_refused: series([Some(4.0), Some(1.0), Some(30.0), Some(1.0), None]),
             ..SeriesSet::default()
         };

@@ -1,12 +1,14 @@
 //! Recorded deployments, met at many moments: one truth, whenever kvtop attaches.
 
+use std::time::Duration;
+
 use kvtop::domain::{Grade, Severity, Timestamp};
 use kvtop::engine::{Engine, EngineOptions};
 use kvtop::frame::{Body, Frame};
 use kvtop::report::check::{self, Status};
 use kvtop::snapshot::Snapshot;
 
-use super::QUERY;
+use super::{QUERY, Watch};
 use crate::support::late::attached;
 use crate::support::{fixture, frames, played};
 
@@ -194,4 +196,34 @@ fn history_that_is_lost_in_part_is_found_by_who_attaches_without_it() {
     let (_, seen) = played(&without("keeps_ms"));
     assert!(seen.findings.iter().all(|row| row.id != "KVT007"));
     assert_eq!(Status::new(&seen), Status::Unknown);
+}
+
+#[test]
+fn what_is_older_than_the_attach_is_no_loss_and_no_imbalance() {
+    let late = [
+        ("cleared_161", "KVT014"),
+        ("empty_stores_of_one_model", "KVT014"),
+        ("two_planes", "KVT014"),
+        ("unregistered", "KVT014"),
+        ("back_in_discovery_090", "KVT011"),
+    ];
+    for (name, id) in late {
+        let all = frames(&fixture(&format!("late/{name}.frames.gz")));
+        let (mut watch, mut from) = (Watch::new(), 0);
+        let mut at = all[0].at;
+        while from < all.len() {
+            at = at.after(Duration::from_secs(1));
+            let until = all.partition_point(|frame| frame.at <= at);
+            let seen = watch.look(&all[from..until], at);
+            from = until;
+            let raised = seen.findings.iter().find(|finding| finding.id == id);
+            let raised = raised.map(|finding| finding.summary.as_str());
+            assert_eq!(
+                raised,
+                None,
+                "{name}, {} s after the attach",
+                at.since(all[0].at).as_secs()
+            );
+        }
+    }
 }

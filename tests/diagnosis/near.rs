@@ -61,8 +61,8 @@ const NEAR: &[(&str, Change, Change)] = &[
     ("KVT013", |it| routers(it, [32, 32]), |it| routers(it, [16, 32])),
     (
         "KVT014",
-        |it| it.ranks[0].tally.kv.counters.refused_stores = 9,
-        |it| it.ranks[0].tally.kv.counters.refused_stores = 10,
+        |it| it.ranks[0].tally.kv.known_refused = 9,
+        |it| it.ranks[0].tally.kv.known_refused = 10,
     ),
     ("KVT015", |it| blind(it, 11), |it| blind(it, 12)),
     (
@@ -179,7 +179,7 @@ const OF_WORKERS: &[(&str, Fault)] = &[
     ("KVT009", |it, place| it.ranks[place].tally.kv.returned = 95),
     ("KVT010", |it, place| it.ranks[place].utilization = Some(0.99)),
     ("KVT012", |it, place| left(it, place, 10)),
-    ("KVT014", |it, place| it.ranks[place].tally.kv.counters.refused_stores = 60),
+    ("KVT014", |it, place| it.ranks[place].tally.kv.known_refused = 60),
     ("KVT017", |it, place| {
         let rank = &it.ranks[place];
         let off = OfWorker {

@@ -120,6 +120,7 @@ pub(super) fn rank(id: u64) -> kvtop::diagnose::RankEvidence {
         ..Default::default()
     };
     (tally.kv.counters.stores, tally.kv.counters.stored_blocks) = (100, 400);
+    tally.kv.known_stores = 100;
     tally.kv.roots = 20;
     kvtop::diagnose::RankEvidence {
         rank: WorkerRank::new(id, 0),

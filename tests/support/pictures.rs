@@ -173,6 +173,7 @@ pub(crate) fn healthy() -> Snapshot {
             stored_blocks: wave(92.0, 14.0, 300, 7.0),
             removals: wave(80.0, 10.0, 300, 9.0),
             refused: wave(0.2, 0.1, 300, 5.0),
+            known_refused: wave(0.2, 0.1, 300, 5.0),
             routers_refused: wave(0.0, 0.0, 300, 5.0),
             refused_blocks: wave(0.2, 0.1, 300, 5.0),
             unknown_removals: wave(0.0, 0.0, 300, 5.0),

@@ -79,11 +79,12 @@ fn refused(evidence: &Evidence) -> Verdict {
     let (own, known): (Vec<_>, Vec<_>) = known.partition(|rank| evidence.may_be_own_loss(rank));
     // Mostly empty stores are a different fault of that worker.
     let counts = |rank: &RankEvidence| rank.tally.kv.counters;
+    let judged = |rank: &RankEvidence| (rank.tally.kv.known_refused, rank.tally.kv.known_stores);
     let (hollow, known): (Vec<_>, Vec<_>) = known
         .into_iter()
         .partition(|rank| counts(rank).empty_stores * 2 >= counts(rank).stores.max(1));
-    let stores: u64 = known.iter().map(|rank| counts(rank).stores).sum();
-    let refused: u64 = known.iter().map(|rank| counts(rank).refused_stores).sum();
+    let stores: u64 = known.iter().map(|rank| judged(rank).1).sum();
+    let refused: u64 = known.iter().map(|rank| judged(rank).0).sum();
     if stores < limits.min_stores {
         if let Some(rank) = own.first() {
             return Verdict::unknown(phrase!(
@@ -109,9 +110,8 @@ fn refused(evidence: &Evidence) -> Verdict {
             value
         );
         let by = known.into_iter().filter(|rank| {
-            let own = counts(rank);
-            own.refused_stores > 0
-                && own.refused_stores as f64 >= limits.loss_share * own.stores as f64
+            let (refused, stores) = judged(rank);
+            refused > 0 && refused as f64 >= limits.loss_share * stores as f64
         });
         return lost(evidence, summary, Grade::Likely, proof, by);
     }
@@ -194,7 +194,10 @@ fn at_router(evidence: &Evidence) -> Option<Verdict> {
 fn counters(evidence: &Evidence) -> Option<Verdict> {
     let limits = &evidence.thresholds;
     let tally = &evidence.router.tally;
-    let (orphaned, invalid) = (tally.stores_orphaned, tally.stores_invalid);
+    // Stores without blocks are rejected for their parents too, and no event was lost for that.
+    let empty: u64 = evidence.present().map(|rank| rank.tally.kv.counters.empty_stores).sum();
+    let orphaned = tally.stores_orphaned.saturating_sub(empty);
+    let invalid = tally.stores_invalid;
     let all = tally.stores_applied + orphaned + invalid;
     let share = |refused: u64| refused as f64 / all.max(1) as f64;
     // Shortly after a worker or a router starts, rejected stores are normal.

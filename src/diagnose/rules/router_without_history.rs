@@ -180,7 +180,8 @@ fn counted(evidence: &Evidence) -> bool {
     let full = total.kv.full_stores() >= limits.min_stores
         && (counters.empty_stores as f64) < limits.empty_share_well * stores;
     let known = past_known(evidence);
-    let placed = !known || (counters.refused_stores as f64) < limits.loss_share * stores;
+    let proven = (total.kv.known_refused, total.kv.known_stores as f64);
+    let placed = !known || (proven.0 as f64) < limits.loss_share * proven.1.max(1.0);
     // If the router started first, a small share of rejected stores means lost events.
     let least = if known && began_later(evidence) { limits.loss_share } else { limits.all_share };
     let refused = placed && share >= least;
