@@ -1,13 +1,15 @@
 //! KVT015: router and workers hash the same prompts differently.
 
+use std::collections::BTreeSet;
+
 use crate::diagnose::Origin;
 use crate::diagnose::evidence::Evidence;
 use crate::diagnose::fix::Fix;
 use crate::diagnose::measure;
-use crate::diagnose::phrase::{Count, Decimal, phrase};
+use crate::diagnose::phrase::{Count, Decimal, Phrase, phrase};
 use crate::diagnose::rules::blind::{self, Sight};
 use crate::diagnose::{Finding, Proof, Rule, Verdict};
-use crate::domain::{Grade, Severity, Topic};
+use crate::domain::{ClaimOf, Grade, Severity, Topic};
 
 pub(super) struct HashDomain;
 
@@ -62,6 +64,21 @@ impl Rule for HashDomain {
     }
 }
 
+/// Returns what speaks for block sizes that differ, or against it.
+fn other_sizes(evidence: &Evidence) -> Phrase {
+    let of = [ClaimOf::Publisher, ClaimOf::Engine, ClaimOf::Card, ClaimOf::Router];
+    let claims = of.into_iter().flat_map(|of| evidence.sizes_of(of));
+    let sizes: BTreeSet<u32> = claims.map(|claim| claim.tokens).collect();
+    match (sizes.first(), sizes.last()) {
+        (Some(least), Some(most)) if least != most => phrase!(
+            "KVT001: sources report {} to {} tokens a block; nothing tells with which size the router hashes.",
+            *least,
+            *most
+        ),
+        _ => "KVT001: no source reports two different block sizes.".into(),
+    }
+}
+
 fn judge_blind(evidence: &Evidence, mut proofs: Vec<Proof>) -> Verdict {
     let router = evidence.router_size();
     match (evidence.router.chains, router) {
@@ -97,7 +114,7 @@ fn judge_blind(evidence: &Evidence, mut proofs: Vec<Proof>) -> Verdict {
         proofs,
         refuted_by: "One request with a cache hit.".into(),
         competing: vec![
-            "KVT001: no source reports two different block sizes.".into(),
+            other_sizes(evidence),
             "Possible causes: LoRA names, EAGLE speculation, images, cache salt, tokenizer, chat template."
                 .into(),
         ],

@@ -44,7 +44,7 @@ impl Rule for Imbalance {
         }
         if let Some(why) = evidence.unsettled() {
             return Verdict::unknown(phrase!(
-                "waiting until the set of workers is stable: {}",
+                "waiting until the requests counted are those of the same workers: {}",
                 why
             ));
         }
