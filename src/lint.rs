@@ -10,7 +10,9 @@ mod judge;
 mod manifest;
 mod place;
 mod plan;
+mod prove;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::domain::{Grade, Severity};
@@ -123,10 +125,22 @@ pub struct Verdicts {
     pub deployments: usize,
     /// Those of them that are but pieces of one: their files and lines.
     pub fragments: Vec<(Arc<str>, usize)>,
+    /// Deployments whose requests are routed by cached blocks.
+    routed: BTreeSet<String>,
 }
 
 /// Judges `sources`.
 pub fn lint(sources: &[Source]) -> Verdicts {
+    let starts = prove::starts_of(sources);
+    let (mut found, sheets) = search(sources, &starts);
+    let text = place::Text { sources, starts: &starts };
+    prove::keep_proven(text, &mut found);
+    edit::settle(text, &edit::Secrets::new(text, &sheets), &mut found.flaws);
+    found
+}
+
+/// Looks for faults. Corrections are not proven yet.
+fn search(sources: &[Source], starts: &[Vec<usize>]) -> (Verdicts, Vec<manifest::Sheet>) {
     let mut refused = Vec::new();
     let mut sheets = Vec::new();
     for (file, source) in sources.iter().enumerate() {
@@ -134,8 +148,7 @@ pub fn lint(sources: &[Source]) -> Verdicts {
         sheets.extend(documents.into_iter().map(|document| manifest::Sheet { file, document }));
     }
     let deployments = manifest::read(&sheets, sources, &mut refused);
-    let starts: Vec<_> = sources.iter().map(|file| place::line_starts(&file.text)).collect();
-    let text = place::Text { sources, starts: &starts };
+    let text = place::Text { sources, starts };
     let mut found =
         Verdicts { documents: sheets.len(), deployments: deployments.len(), ..Verdicts::default() };
     for deployment in &deployments {
@@ -148,11 +161,10 @@ pub fn lint(sources: &[Source]) -> Verdicts {
         let place = |flaw: &Flaw| flaw.spots.first().map(|spot| (spot.file.clone(), spot.line));
         b.severity.cmp(&a.severity).then_with(|| place(a).cmp(&place(b))).then(a.id.cmp(b.id))
     });
-    edit::settle(text, &edit::Secrets::new(text, &sheets), &mut found.flaws);
     let named = |bad: Unreadable| {
         let name = sources.get(bad.file).map_or_else(|| Arc::from("?"), |file| file.name.clone());
         (name, bad)
     };
     found.unreadable = refused.into_iter().map(named).collect();
-    found
+    (found, sheets)
 }

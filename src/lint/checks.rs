@@ -67,7 +67,7 @@ const NO_TEXT: ManifestCheck = ManifestCheck {
     versions: "Kubernetes; independent of the Dynamo version.",
 };
 
-const NOT_KNOWN: ManifestCheck = ManifestCheck {
+pub(super) const NOT_KNOWN: ManifestCheck = ManifestCheck {
     id: "KVT104",
     name: "value-not-known",
     about: "A routing setting or a block size has a value that Dynamo does not know. Modes are case-sensitive: \

@@ -3,14 +3,14 @@
 mod flags;
 mod secret;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::document::{Key, Node};
 use super::manifest::{Config, Form, Part};
 use super::place::Text;
-use super::{Edit, Flaw};
+use super::{Edit, Flaw, Source};
 use secret::{holds_secret, is_variable};
 
 pub(super) use secret::Secrets;
@@ -68,6 +68,24 @@ pub(super) fn settle(text: Text<'_>, secrets: &Secrets, flaws: &mut [Flaw]) {
     }
 }
 
+/// Returns the files with every correction of `flaws`; none where one of them cannot be made.
+pub(super) fn applied<'a>(
+    text: Text<'_>,
+    flaws: impl Iterator<Item = &'a Flaw>,
+) -> Option<Vec<Source>> {
+    let mut files: BTreeMap<usize, Vec<Change>> = BTreeMap::new();
+    for edit in flaws.flat_map(|flaw| &flaw.edits) {
+        files.entry(edit.change.file).or_default().push(edit.change.clone());
+    }
+    let mut sources = text.sources.to_vec();
+    for (file, changes) in files {
+        let lines = (1, text.starts.get(file)?.len());
+        let made = Corrections::new(changes).changes;
+        sources.get_mut(file)?.text = text.corrected(file, lines, &made)?;
+    }
+    Some(sources)
+}
+
 /// The changes of a file.
 struct Corrections {
     /// By where they are.
@@ -79,6 +97,9 @@ struct Corrections {
 impl Corrections {
     fn new(mut all: Vec<Change>) -> Self {
         let mut shown: Vec<(usize, usize)> = all.iter().map(|change| change.shown).collect();
+        // What is inserted behind a line stands at the begin of the next one, which may be shown as well.
+        let inserts = all.iter().filter(|change| change.range.is_empty());
+        let behind: BTreeSet<usize> = inserts.map(|change| change.shown.1).collect();
         // At one place they stay in the order of their flaws.
         all.sort_by_key(|change| change.range.start);
         let mut changes: Vec<Change> = Vec::new();
@@ -101,7 +122,12 @@ impl Corrections {
         let mut regions: Vec<(usize, usize)> = Vec::new();
         for (first, last) in shown {
             match regions.last_mut() {
-                Some(known) if first <= known.1.max(known.0) => known.1 = known.1.max(last),
+                Some(known)
+                    if first <= known.1.max(known.0)
+                        || first == known.1 + 1 && behind.contains(&known.1) =>
+                {
+                    known.1 = known.1.max(last);
+                }
                 _ => regions.push((first, last)),
             }
         }

@@ -39,6 +39,7 @@ pub(super) fn judge(text: Text<'_>, deployment: &Deployment<'_>, found: &mut Ver
         return;
     }
     scene.unsure(found);
+    found.routed.insert(deployment.name.clone());
     let mut evidence = scene.evidence(&plan);
     scene.sizes(&mut evidence, found);
     scene.declared(&evidence, &plan, found);

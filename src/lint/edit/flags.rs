@@ -21,7 +21,16 @@ impl Text<'_> {
         if let (Some((item, at)), Some(value)) = (self.flag(part, flags), value) {
             let range = self.value_after(part, item, &at)?;
             let whole = part.words().iter().any(|word| word.span.as_ref() == Some(&range));
-            let text = if whole { quoted(value) } else { value.to_owned() };
+            let text = match self.content(part.file).as_bytes().get(item.span.as_ref()?.start) {
+                _ if whole && self.is_block_scalar(part.file, &range) => return None,
+                _ if whole && self.content(part.file).trim_start().starts_with('{') => {
+                    Value::from(value).to_string()
+                }
+                _ if whole => quoted(value),
+                Some(b'"') => value.replace('"', "\\\""),
+                Some(b'\'') => value.replace('\'', "''"),
+                _ => value.to_owned(),
+            };
             let lines =
                 (self.place_of(part.file, at.start).0, self.place_of(part.file, range.end).0);
             return self.render(Change::new(part.file, range, text, lines));
@@ -51,13 +60,24 @@ impl Text<'_> {
         let token = rest.trim_start_matches(['=', ' ', '\\', '\n', '\t', '\r']);
         if !token.trim_matches(['"', '\'']).is_empty() {
             let start = span.end - token.len();
-            let length = token.find(|l: char| l.is_whitespace() || "\"'\\".contains(l));
-            let length = length.unwrap_or(token.len());
+            let length = match token.starts_with('{') {
+                true => braces(token)?,
+                false => token
+                    .find(|l: char| l.is_whitespace() || "\"'\\".contains(l))
+                    .unwrap_or(token.len()),
+            };
             return (length > 0).then(|| start..start + length);
         }
         let words = part.words();
         let position = words.iter().position(|word| std::ptr::eq(*word, item))?;
         words.get(position + 1)?.span.clone()
+    }
+
+    /// Returns true for a text that is written on lines of its own, below a mark.
+    fn is_block_scalar(self, file: usize, range: &Range<usize>) -> bool {
+        self.content(file)
+            .get(range.clone())
+            .is_some_and(|text| text.starts_with(['|', '>']) || text.contains('\n'))
     }
 
     fn add_flag(self, part: &Part<'_>, flag: &str, value: Option<&str>) -> Option<Edit> {
@@ -143,6 +163,20 @@ impl Text<'_> {
         };
         self.render(Change::new(part.file, range, "", shown))
     }
+}
+
+/// Returns the length of the JSON object that `text` begins with.
+fn braces(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    let end = text.char_indices().find(|(_, letter)| {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0
+    });
+    end.map(|(at, _)| at + 1)
 }
 
 /// Returns an item of a list in brackets, with its comma.
