@@ -78,8 +78,11 @@ fn component<'a>(object: &Object<'a>, name: &str, node: &'a Node) -> Part<'a> {
 }
 
 fn main_container(containers: &Node) -> Option<&Node> {
-    let main = |container: &&Node| container.string("name") == Some("main");
-    containers.items().iter().find(main).or_else(|| containers.items().first())
+    let all = containers.items();
+    all.iter()
+        .find(|container| container.string("name") == Some("main"))
+        .or_else(|| all.iter().find(|container| wire::runs_dynamo(&container.json())))
+        .or_else(|| all.first())
 }
 
 /// Returns a component that has an object of its own, as the graph deployment that it is a piece of.

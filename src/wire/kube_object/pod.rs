@@ -289,9 +289,21 @@ fn seat(object: &Object) -> Seat {
     }
 }
 
-/// Returns the container that the operator puts Dynamo's process in, or else the first.
+/// Returns the container that the operator puts Dynamo's process in, or else the first that runs Dynamo: a proxy may
+/// stand before it. Where none says so it is the first.
 pub(super) fn main_container(containers: &Value) -> Option<&Value> {
-    list(containers).find(|container| container["name"] == "main").or_else(|| containers.get(0))
+    list(containers)
+        .find(|container| container["name"] == "main")
+        .or_else(|| list(containers).find(|container| runs_dynamo(container)))
+        .or_else(|| containers.get(0))
+}
+
+/// Returns true for a container whose command names a module of Dynamo, or one of whose variables is of Dynamo.
+pub fn runs_dynamo(container: &Value) -> bool {
+    let words = ["command", "args"].into_iter().flat_map(|key| list(&container[key]));
+    let mut words = words.filter_map(Value::as_str);
+    let mut names = list(&container["env"]).filter_map(|entry| string(entry, "name"));
+    words.any(|word| word.contains("dynamo.")) || names.any(|name| name.starts_with("DYN_"))
 }
 
 /// Returns the Dynamo namespace that the operator derives (`ComputeDynamoNamespace`).
@@ -304,6 +316,22 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn the_main_container_runs_dynamo_wherever_it_stands() {
+        let proxy = json!({"name": "istio-proxy", "args": ["proxy", "sidecar"]});
+        let engine = json!({"name": "engine", "args": ["-m", "dynamo.vllm"]});
+        let script = json!({"name": "start", "env": [{"name": "DYN_NAMESPACE", "value": "a"}]});
+        let main = json!({"name": "main"});
+        let chosen = |all: &[&Value]| {
+            let all = json!(all);
+            main_container(&all).and_then(|it| string(it, "name")).unwrap_or_default().to_owned()
+        };
+        assert_eq!(chosen(&[&proxy, &engine]), "engine");
+        assert_eq!(chosen(&[&proxy, &script]), "start");
+        assert_eq!(chosen(&[&proxy, &engine, &main]), "main");
+        assert_eq!(chosen(&[&proxy]), "istio-proxy");
+    }
 
     /// Returns the port at which vLLM's engine publishes.
     fn socket(release: &str, role: Role, container: &Value) -> Option<u16> {
