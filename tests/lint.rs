@@ -2,6 +2,7 @@
 
 mod commands;
 mod generated;
+mod proven;
 mod values;
 
 use std::collections::BTreeMap;

@@ -4,6 +4,7 @@ mod silent;
 mod unknown;
 
 use super::document::{Kind, Node};
+use super::edit::{is_secret, sounds_secret};
 use super::judge::Scene;
 use super::manifest::Part;
 use super::plan::{Plan, set};
@@ -61,8 +62,8 @@ const NOT_READ: ManifestCheck = ManifestCheck {
 const NO_TEXT: ManifestCheck = ManifestCheck {
     id: "KVT103",
     name: "value-not-text",
-    about: "The value of an environment variable is a YAML number or boolean, but Kubernetes accepts only \
-            strings: the API server rejects the object (\"cannot unmarshal number into Go struct field … of \
+    about: "The value of an environment variable, or an argument, is a YAML number or boolean, but Kubernetes accepts \
+            only strings: the API server rejects the object (\"cannot unmarshal number into Go struct field … of \
             type string\").\nDetected by kvtop lint.\nPut the value in quotes.",
     versions: "Kubernetes; independent of the Dynamo version.",
 };
@@ -72,7 +73,7 @@ pub(super) const NOT_KNOWN: ManifestCheck = ManifestCheck {
     name: "value-not-known",
     about: "A routing setting or a block size has a value that Dynamo does not know. Modes are case-sensitive: \
             kv, not KV or kv-router. An unknown mode in {variable::ROUTER_MODE} silently means round-robin; as a flag \
-            it is rejected. An invalid number keeps the process from starting. From Dynamo 1.0 a boolean \
+            it is rejected. An invalid number, or a --kv-events-config that is not JSON, keeps the process from starting. From Dynamo 1.0 a boolean \
             variable is true for true, 1, yes and on, and false for everything else.\nDetected by kvtop lint. \
             Values with a $ or braces are skipped, because a template fills them in.\nUse a known value.",
     versions: "Every version; booleans from 1.0.",
@@ -266,38 +267,50 @@ fn renamed(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
 /// KVT103: values that are not strings, in any deployment.
 pub(super) fn values(scene: &Scene<'_, '_>, found: &mut Vec<Flaw>) {
     let mut seen: Vec<(usize, usize, usize)> = Vec::new();
+    let mut add = |part: &Part<'_>, (first, value): (usize, &Node), of: &str, open: bool| {
+        let place = (part.file, value.line, value.column);
+        if !matches!(value.value, Kind::Number(_) | Kind::Bool(_)) || seen.contains(&place) {
+            return;
+        }
+        seen.push(place);
+        let (said, what) = match (open, of.is_empty()) {
+            (true, _) => (String::new(), of.to_owned()),
+            (false, true) => (format!(": {}", value.json()), value.json().to_string()),
+            (false, false) => (format!(": {}", value.json()), format!("{of}: {}", value.json())),
+        };
+        let subject =
+            if of.is_empty() { "An argument".to_owned() } else { format!("The value of {of}") };
+        found.push(Flaw {
+            name: NO_TEXT.name,
+            severity: Severity::Warning,
+            component: part.name.to_string(),
+            summary: format!("{subject} is not a string{said}."),
+            effect: "Kubernetes rejects the object.".to_owned(),
+            template: part.template.map(str::to_owned),
+            spots: vec![scene.text.spot(part.file, (value.line, value.column), &what)],
+            fix: "Put the value in quotes.".to_owned(),
+            edits: scene.text.quote(part.file, value, (first, value.line)).into_iter().collect(),
+            ..scene.blank(NO_TEXT.id)
+        });
+    };
     for part in &scene.deployment.parts {
         for (owner, key) in &part.envs {
-            let entries = owner.get(key).map_or(&[][..], Node::items);
-            for entry in entries {
-                let (Some(name), Some(value)) = (entry.string("name"), entry.get("value")) else {
-                    continue;
-                };
-                let place = (part.file, value.line, value.column);
-                if !matches!(value.value, Kind::Number(_) | Kind::Bool(_)) || seen.contains(&place)
-                {
-                    continue;
+            for entry in owner.get(key).map_or(&[][..], Node::items) {
+                if let (Some(name), Some(value)) = (entry.string("name"), entry.get("value")) {
+                    add(
+                        part,
+                        (entry.line, value),
+                        name,
+                        is_secret(name, &value.json().to_string()),
+                    );
                 }
-                seen.push(place);
-                let shown = (entry.line, value.line);
-                let at = (value.line, value.column);
-                found.push(Flaw {
-                    name: NO_TEXT.name,
-                    severity: Severity::Warning,
-                    component: part.name.to_string(),
-                    summary: format!("The value of {name} is not a string: {}.", value.json()),
-                    effect: "Kubernetes rejects the object.".to_owned(),
-                    template: part.template.map(str::to_owned),
-                    spots: vec![scene.text.spot(
-                        part.file,
-                        at,
-                        &format!("{name}: {}", value.json()),
-                    )],
-                    fix: "Put the value in quotes.".to_owned(),
-                    edits: scene.text.quote(part.file, value, shown).into_iter().collect(),
-                    ..scene.blank(NO_TEXT.id)
-                });
             }
+        }
+        let words = part.words();
+        for (at, word) in words.iter().enumerate() {
+            let before = at.checked_sub(1).and_then(|before| words[before].text());
+            let flag = before.filter(|word| word.starts_with("--") && !word.contains('='));
+            add(part, (word.line, word), flag.unwrap_or_default(), flag.is_some_and(sounds_secret));
         }
     }
 }

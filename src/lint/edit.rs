@@ -11,6 +11,9 @@ use super::document::{Key, Node};
 use super::manifest::{Config, Form, Part};
 use super::place::Text;
 use super::{Edit, Flaw, Source};
+pub(super) use secret::{
+    holds_secret as sounds_secret, is_open_token as holds_token, is_variable as is_secret,
+};
 use secret::{holds_secret, is_variable};
 
 pub(super) use secret::Secrets;

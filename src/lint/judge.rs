@@ -35,10 +35,10 @@ pub(super) fn judge(text: Text<'_>, deployment: &Deployment<'_>, found: &mut Ver
     scene.hidden(found);
     // Nothing below applies without KV-aware routing.
     let plan = Plan::new(&scene);
+    scene.unsure(plan.is_kv, found);
     if !plan.is_kv {
         return;
     }
-    scene.unsure(found);
     found.routed.insert(deployment.name.clone());
     let mut evidence = scene.evidence(&plan);
     scene.sizes(&mut evidence, found);
@@ -49,8 +49,9 @@ pub(super) fn judge(text: Text<'_>, deployment: &Deployment<'_>, found: &mut Ver
 }
 
 impl<'a, 'b> Scene<'a, 'b> {
-    /// Reports decisive settings that may be made in places that lint cannot read.
-    fn unsure(&self, found: &mut Verdicts) {
+    /// Reports decisive settings that may be made in places that lint cannot read. Where nothing asks for KV-aware
+    /// routing, that is the router mode alone.
+    fn unsure(&self, is_kv: bool, found: &mut Verdicts) {
         const DECISIVE: [(&str, ClaimWhat, ClaimOf); 6] = [
             ("KVT005", ClaimWhat::RouterMode, ClaimOf::Router),
             ("KVT016", ClaimWhat::BlockSize, ClaimOf::Declared),
@@ -61,7 +62,10 @@ impl<'a, 'b> Scene<'a, 'b> {
         ];
         for part in &self.deployment.parts {
             let mut told: Vec<(&str, &str)> = Vec::new();
-            for (id, what, of) in DECISIVE {
+            let asked = |(_, what, _): &&(&str, ClaimWhat, ClaimOf)| {
+                is_kv || (*what == ClaimWhat::RouterMode && part.role == Role::Frontend)
+            };
+            for &(id, what, of) in DECISIVE.iter().filter(asked) {
                 let Some(by) = part.hides(what, of) else { continue };
                 // Missing files and ConfigMaps are reported elsewhere.
                 let named = part.unread.as_ref() == Some(by)

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::document::{Key, Node};
+use super::edit::holds_token;
 use super::manifest::{Config, Part};
 use super::{Source, Spot};
 use crate::domain::{Basis, Claim, ClaimValue, SetBy};
@@ -82,6 +83,12 @@ impl<'a> Text<'a> {
     /// Returns a spot.
     pub(super) fn spot(self, file: usize, place: (usize, usize), what: &str) -> Spot {
         let name = self.sources.get(file).map_or_else(|| "?".into(), |source| source.name.clone());
+        // A token may stand where a setting should.
+        let what = if holds_token(what) {
+            what.split(['=', ':', ' ']).next().filter(|name| !holds_token(name)).unwrap_or("")
+        } else {
+            what
+        };
         Spot {
             file: name,
             line: place.0,

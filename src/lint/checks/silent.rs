@@ -3,6 +3,7 @@
 use crate::diagnose;
 use crate::domain::{Backend, ClaimOf, ClaimValue, ClaimWhat, Role, SetBy, Severity};
 use crate::dynamo::{engine, flag};
+use crate::lint::edit::holds_token;
 use crate::lint::judge::Scene;
 use crate::lint::manifest::Part;
 use crate::lint::plan::publishes;
@@ -84,8 +85,9 @@ fn connects_to_itself(
         return None;
     }
     let (flag, bound) = (flag::KV_EVENTS_CONFIG, engine::bound(address));
+    let from = if holds_token(address) { String::new() } else { format!(" from {address}") };
     let fix = format!(
-        "In {flag}, change the endpoint from {address} to {bound}: vLLM connects to an address without * instead of \
+        "In {flag}, change the endpoint{from} to {bound}: vLLM connects to an address without * instead of \
          binding it, so no event leaves the engine."
     );
     let edit = scene.text.replace_in_flag(part, flag, (address, &bound));

@@ -3,6 +3,7 @@
 use crate::domain::{Claim, ClaimValue, ClaimWhat, Role, SetBy};
 use crate::dynamo::router::MODES;
 use crate::lint::Flaw;
+use crate::lint::edit::holds_token;
 use crate::lint::judge::Scene;
 use crate::lint::manifest::Part;
 use crate::lint::plan::means_kv;
@@ -15,16 +16,28 @@ pub(in crate::lint) fn unknown_values(scene: &Scene<'_, '_>, found: &mut Vec<Fla
     for part in parts.filter(|part| part.role.is_router() || part.role.is_worker()) {
         let mut told: Vec<&str> = Vec::new();
         for ((what, of), claim) in &part.claims {
-            let ClaimValue::Text(value) = &claim.value else { continue };
+            let value = match &claim.value {
+                ClaimValue::Text(value) => value.to_string(),
+                ClaimValue::Count(size) if *what == ClaimWhat::BlockSize => size.to_string(),
+                _ => continue,
+            };
+            let value = value.as_str();
+            let holds_json = *what == ClaimWhat::PublishesEvents;
+            let is_template =
+                value.contains(['$', '`']) || value.contains(if holds_json { "{{" } else { "{" });
             // A worker's size has one claim each of engine, publisher and card.
-            if told.contains(&claim.raw.as_ref()) || value.contains(['$', '`', '{']) {
+            if told.contains(&claim.raw.as_ref()) || is_template {
                 continue;
             }
             let Some(wrong) = wrong(part, *what, claim, value) else { continue };
             told.push(&claim.raw);
             let mut flaw = Flaw {
                 name: NOT_KNOWN.name,
-                summary: format!("{}: \"{value}\" is {}.", label(claim), wrong.is),
+                summary: if holds_json || holds_token(value) {
+                    format!("{}: the value is {}.", label(claim), wrong.is)
+                } else {
+                    format!("{}: \"{value}\" is {}.", label(claim), wrong.is)
+                },
                 effect: wrong.effect.to_owned(),
                 fix: wrong.fix,
                 ..scene.blank(NOT_KNOWN.id)
@@ -36,6 +49,9 @@ pub(in crate::lint) fn unknown_values(scene: &Scene<'_, '_>, found: &mut Vec<Fla
         }
     }
 }
+
+/// The largest block, in tokens, that is taken for one.
+const LARGEST: i64 = 1 << 20;
 
 /// A wrong value.
 struct Wrong {
@@ -76,7 +92,16 @@ fn wrong(part: &Part<'_>, what: ClaimWhat, claim: &Claim, value: &str) -> Option
         }
         ClaimWhat::BlockSize => {
             // Python takes signs and grouped digits.
-            let read = value.replace('_', "").parse::<i64>().is_ok();
+            let read = value.replace('_', "").parse::<i64>();
+            if read.as_ref().is_ok_and(|size| !(1..=LARGEST).contains(size)) {
+                return Some(Wrong {
+                    is: "not the size of a block",
+                    effect: "A block holds at least one token, and no engine has one of a million.",
+                    fix: "Use the block size of the workers' engine.".to_owned(),
+                    better: None,
+                });
+            }
+            let read = read.is_ok();
             let hex = value.strip_prefix("0x").and_then(|hex| u32::from_str_radix(hex, 16).ok());
             let better = hex.map(|size| size.to_string());
             (!read).then(|| number(part, "not a whole number", better))
@@ -95,6 +120,12 @@ fn wrong(part: &Part<'_>, what: ClaimWhat, claim: &Claim, value: &str) -> Option
                 None => "From Dynamo 1.0 the value counts as false.",
             },
             fix: "Use true or false.".to_owned(),
+            better: None,
+        }),
+        ClaimWhat::PublishesEvents if is_flag => Some(Wrong {
+            is: "not JSON",
+            effect: "The engine does not start.",
+            fix: "Use a JSON object.".to_owned(),
             better: None,
         }),
         _ => None,

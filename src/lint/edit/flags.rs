@@ -60,11 +60,11 @@ impl Text<'_> {
         let token = rest.trim_start_matches(['=', ' ', '\\', '\n', '\t', '\r']);
         if !token.trim_matches(['"', '\'']).is_empty() {
             let start = span.end - token.len();
-            let length = match token.starts_with('{') {
-                true => braces(token)?,
-                false => token
-                    .find(|l: char| l.is_whitespace() || "\"'\\".contains(l))
-                    .unwrap_or(token.len()),
+            let ends = |l: char| l.is_whitespace() || "\"'\\".contains(l);
+            let length = if token.starts_with('{') {
+                braces(token)?
+            } else {
+                token.find(ends).unwrap_or(token.len())
             };
             return (length > 0).then(|| start..start + length);
         }

@@ -21,7 +21,7 @@ const PREFIXES: [&str; 8] =
 const SHORTEST: usize = 16;
 
 /// Returns true for text that names a secret or is one: a flag, a line of a script, a URL with a login.
-pub(super) fn holds_secret(text: &str) -> bool {
+pub(in crate::lint) fn holds_secret(text: &str) -> bool {
     let small = text.to_ascii_lowercase();
     let words: Vec<&str> = small.split(|letter: char| !letter.is_alphanumeric()).collect();
     let keys = |pair: &[&str]| KEYS.contains(&pair[0]) && pair[1] == "key";
@@ -39,12 +39,17 @@ fn is_open(text: &str) -> bool {
 }
 
 /// Returns true when the value of the variable `name` sounds secret.
-pub(super) fn is_variable(name: &str, value: &str) -> bool {
+pub(in crate::lint) fn is_variable(name: &str, value: &str) -> bool {
     // TOKENIZERS_PARALLELISM and MAX_TOKENS are settings.
     let setting = value.parse::<f64>().is_ok() || ["true", "false"].contains(&value);
     let name = name.to_ascii_uppercase().replace("TOKENIZER", "");
     let name = if setting { name.replace("TOKENS", "") } else { name };
     SECRET_PARTS.iter().any(|part| name.contains(part)) || holds_secret(&name)
+}
+
+/// Returns true for a text that is a secret by itself, whatever its name.
+pub(in crate::lint) fn is_open_token(text: &str) -> bool {
+    has_login(text) || has_token(text)
 }
 
 /// Returns true for a URL with a user or a password.

@@ -233,8 +233,8 @@ impl<'a> Reader<'a, '_> {
     }
 }
 
-/// Puts text in the place of numbers and switches as values of variables, which the API server would
-/// refuse.
+/// Puts text in the place of numbers and switches as values of variables and as arguments, which the API server
+/// would refuse.
 fn as_text(value: &mut Value) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(as_text),
@@ -248,6 +248,13 @@ fn as_text(value: &mut Value) {
                         _ => continue,
                     };
                     entry["value"] = text.into();
+                }
+            }
+            for key in ["command", "args"] {
+                let words =
+                    entries.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten();
+                for word in words.filter(|word| word.is_number() || word.is_boolean()) {
+                    *word = word.to_string().into();
                 }
             }
             entries.values_mut().for_each(as_text);

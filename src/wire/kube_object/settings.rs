@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::command::{Command, Form, Found, Module, Reading};
@@ -461,7 +462,11 @@ impl Read for Kind {
     fn given_as_text(self, value: Option<&str>) -> Option<ClaimValue> {
         match self {
             Self::Count | Self::Decimal | Self::Switch => Self::Text.read(value, false),
-            Self::Text | Self::EventsConfig | Self::EventsSwitch | Self::EventsEndpoint => None,
+            Self::EventsConfig | Self::EventsSwitch => {
+                let broken = |text: &str| serde_json::from_str::<IgnoredAny>(text).is_err();
+                Self::Text.read(value.filter(|text| broken(text)), false)
+            }
+            Self::Text | Self::EventsEndpoint => None,
         }
     }
 

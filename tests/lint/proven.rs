@@ -1,0 +1,102 @@
+//! Corrections cure, or are not printed; secrets never are.
+
+use kvtop::lint::{Source, Verdicts, lint};
+
+use super::{corrected, linted, shown};
+
+/// A deployment of TensorRT-LLM 1.0, which publishes blocks of the worker's `args`, and what stands behind it.
+fn manifest(args: &str, rest: &str) -> String {
+    format!(
+        "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {{name: v}}\nspec:\n  services:\n    \
+         Frontend:\n      componentType: frontend\n      envs:\n        - name: DYN_ROUTER_MODE\n          value: kv\n      \
+         extraPodSpec: {{mainContainer: {{image: a/tensorrtllm-runtime:1.0.0}}}}\n    W:\n      componentType: worker\n      \
+         extraPodSpec:\n        mainContainer:\n          image: a/tensorrtllm-runtime:1.0.0\n          command: [python3, -m, \
+         dynamo.trtllm]\n          args:\n{args}{rest}"
+    )
+}
+
+fn flaws<'a>(found: &'a Verdicts, id: &str) -> Vec<&'a kvtop::lint::Flaw> {
+    found.flaws.iter().filter(|flaw| flaw.id == id).collect()
+}
+
+#[test]
+fn a_size_below_a_mark_is_named_and_no_line_is_printed_that_swallows_the_next() {
+    let args = "            - --publish-events-and-metrics\n            - --kv-block-size\n            - >-\n              \
+                64\n            - --max-num-tokens\n            - \"8192\"\n";
+    let found = linted(&manifest(args, ""));
+    let flaw = flaws(&found, "KVT001")[0];
+    assert!(flaw.edits.is_empty(), "{flaw:?}");
+}
+
+#[test]
+fn a_number_among_arguments_is_a_finding_and_is_read_all_the_same() {
+    let args = "            - --publish-events-and-metrics\n            - --kv-block-size\n            - 64\n";
+    let sources = [Source { name: "quoted.yaml".into(), text: manifest(args, "") }];
+    let found = lint(&sources);
+    assert_eq!(shown(&found), [("KVT001", 18), ("KVT016", 8), ("KVT103", 21)], "{found:?}");
+    assert_eq!(
+        flaws(&found, "KVT103")[0].summary,
+        "The value of --kv-block-size is not a string: 64."
+    );
+    assert_eq!(shown(&lint(&corrected(&sources, &found))), []);
+}
+
+#[test]
+fn an_engine_behind_a_proxy_is_judged() {
+    let text = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: w}\nspec:\n  template:\n    spec:\n      containers:\n        \
+                - name: istio-proxy\n          image: istio/proxyv2:1.20\n        - name: engine\n          image: \
+                a/tensorrtllm-runtime:1.0.0\n          args: [-m, dynamo.trtllm, --publish-events-and-metrics, \
+                --kv-block-size, \"64\"]\n";
+    assert_eq!(shown(&linted(text)).first().map(|(id, _)| *id), Some("KVT001"));
+}
+
+#[test]
+fn a_config_map_of_two_workers_is_not_corrected_for_one_of_them() {
+    let worker = |name: &str, size: &str| {
+        format!(
+            "    {name}:\n      componentType: worker\n      extraPodSpec:\n        volumes: [{{name: e, configMap: {{name: \
+             engine}}}}]\n        mainContainer:\n          image: a/tensorrtllm-runtime:1.0.0\n          volumeMounts: \
+             [{{name: e, mountPath: /e}}]\n          args: [-m, dynamo.trtllm, --publish-events-and-metrics, \
+             --extra-engine-args, /e/a.yaml, --kv-block-size, \"{size}\"]\n"
+        )
+    };
+    let head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: engine}\ndata:\n  a.yaml: |\n    kv_cache_config:\n      \
+                tokens_per_block: 64\n---\napiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {name: v}\n\
+                spec:\n  services:\n    Frontend:\n      componentType: frontend\n      envs:\n        - name: DYN_ROUTER_MODE\n          \
+                value: kv\n      extraPodSpec: {mainContainer: {image: a/tensorrtllm-runtime:1.0.0}}\n";
+    let sources = [Source {
+        name: "quoted.yaml".into(),
+        text: format!("{head}{}{}", worker("A", "32"), worker("B", "64")),
+    }];
+    let found = lint(&sources);
+    assert_eq!(flaws(&found, "KVT001").len(), 1, "{found:?}");
+    let again = lint(&corrected(&sources, &found));
+    assert!(flaws(&again, "KVT001").len() <= 1, "{again:?}");
+    assert!(!found.flaws.iter().any(|flaw| flaw.edits.iter().any(|edit| edit.lines.0 == 7)));
+}
+
+#[test]
+fn no_output_holds_a_password_or_a_token_that_stands_where_a_setting_should() {
+    let token = "hf_aBcDeFgHiJkLmNoPqRsTuVwXyZ";
+    let text = manifest("            - --publish-events-and-metrics\n", "").replace(
+        "          value: kv\n",
+        &format!(
+            "          value: kv\n        - name: DB_PASSWORD\n          value: 73317331\n        - name: \
+             DYN_KV_CACHE_BLOCK_SIZE\n          value: \"{token}\"\n"
+        ),
+    );
+    let found = linted(&text);
+    assert_eq!(flaws(&found, "KVT103").len() + flaws(&found, "KVT104").len(), 2, "{found:?}");
+    let said = kvtop::report::lint::text(&found);
+    assert!(!said.contains("73317331") && !said.contains(token), "{said}");
+}
+
+#[test]
+fn a_router_mode_that_cannot_be_read_is_said_to_be_unknown() {
+    let text = manifest("            - --publish-events-and-metrics\n", "").replace(
+        "          value: kv\n",
+        "          valueFrom: {secretKeyRef: {name: s, key: k}}\n",
+    );
+    let found = linted(&text);
+    assert_eq!(found.unjudged.iter().map(|it| it.id).collect::<Vec<_>>(), ["KVT005"], "{found:?}");
+}
