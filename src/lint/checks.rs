@@ -73,7 +73,7 @@ pub(super) const NOT_KNOWN: ManifestCheck = ManifestCheck {
     name: "value-not-known",
     about: "A routing setting or a block size has a value that Dynamo does not know. Modes are case-sensitive: \
             kv, not KV or kv-router. An unknown mode in {variable::ROUTER_MODE} silently means round-robin; as a flag \
-            it is rejected. An invalid number, or a --kv-events-config that is not JSON, keeps the process from starting. From Dynamo 1.0 a boolean \
+            it is rejected. An invalid number, or a {flag::KV_EVENTS_CONFIG} that is not JSON, keeps the process from starting. From Dynamo 1.0 a boolean \
             variable is true for true, 1, yes and on, and false for everything else.\nDetected by kvtop lint. \
             Values with a $ or braces are skipped, because a template fills them in.\nUse a known value.",
     versions: "Every version; booleans from 1.0.",

@@ -143,6 +143,7 @@ fn seen() -> impl Strategy<Value = Snapshot> {
             }
             (picture.series.stores, picture.series.refused) = (series.clone(), series.clone());
             picture.series.stored_blocks = series.clone();
+            picture.series.known_refused = series.clone();
             picture.series.refused_blocks = series.clone();
             picture.series.kv_utilization = series;
             if let Feed::Replay(playback) = &mut picture.feed {

@@ -296,6 +296,7 @@ pub(crate) fn mismatch() -> Snapshot {
     picture.totals.kv_utilization = Some(0.955);
     picture.totals.rates = rates(92.4, 91.0, 92.0);
     picture.series.refused = picture.series.stores.clone();
+    picture.series.known_refused = picture.series.stores.clone();
     picture.series.refused_blocks = picture.series.stores.clone();
     picture.series.tree_size = wave(0.0, 0.0, 300, 40.0);
     picture.router.overlap_zero = 412;
@@ -336,6 +337,7 @@ pub(crate) fn late_attach() -> Snapshot {
     picture.totals.rates = rates(92.4, 91.0, 76.0);
     picture.totals.held += 4_000;
     picture.series.refused = wave(76.0, 9.0, 300, 7.0);
+    picture.series.known_refused = wave(76.0, 9.0, 300, 7.0);
     picture.series.refused_blocks = wave(76.0, 9.0, 300, 7.0);
     picture.series.kv_utilization = Series { points: vec![None; 300] };
     picture.series.kv_utilization_by_rank.clear();

@@ -303,7 +303,8 @@ pub fn runs_dynamo(container: &Value) -> bool {
     let words = ["command", "args"].into_iter().flat_map(|key| list(&container[key]));
     let mut words = words.filter_map(Value::as_str);
     let mut names = list(&container["env"]).filter_map(|entry| string(entry, "name"));
-    words.any(|word| word.contains("dynamo.")) || names.any(|name| name.starts_with("DYN_"))
+    let is_dynamos = |name: &str| variable::PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    words.any(|word| word.contains("dynamo.")) || names.any(is_dynamos)
 }
 
 /// Returns the Dynamo namespace that the operator derives (`ComputeDynamoNamespace`).
