@@ -47,7 +47,7 @@ impl Learner<'_> {
             record.is_old = record.last_event.is_some_and(|last| last < at);
             if record.is_old && new {
                 let rank = record.rank;
-                record.is_old = false;
+                (record.is_old, record.dropped) = (false, false);
                 record.complete |= watched;
                 self.known.index.mirror.forget_rank(rank);
                 self.known.routing.missing_parents.forget(number);
@@ -113,7 +113,7 @@ impl Learner<'_> {
     pub(super) fn let_go(&mut self, worker: WorkerId, at: Timestamp) {
         if !self.awaits_its_past(at) {
             self.known.index.mirror.remove_worker(worker);
-            self.known.fleet.workers.forget_past(worker);
+            self.known.fleet.workers.drop_blocks(worker);
         }
     }
 
@@ -132,7 +132,7 @@ impl Learner<'_> {
         let gone = fleet.workers.workers().iter().filter(|worker| worker.gone);
         for worker in gone.map(|worker| worker.id).collect::<Vec<_>>() {
             index.mirror.remove_worker(worker);
-            fleet.workers.forget_past(worker);
+            fleet.workers.drop_blocks(worker);
         }
     }
 

@@ -293,7 +293,8 @@ impl Judge<'_> {
     }
 
     /// Returns when a rank started. What was there when kvtop attached started at a time of its own,
-    /// which only its pod tells; what was away then and came back started when it came.
+    /// which only its pod tells; what was away then and came back started when it
+    /// came, unless its pod tells.
     fn started(
         &self,
         record: &RankRecord,
@@ -301,10 +302,12 @@ impl Judge<'_> {
         pod: Option<&Pod>,
     ) -> Option<Timestamp> {
         let watched = self.known.times.watched.unwrap_or_default().after(ATTACHING);
+        let container = pod.and_then(|pod| pod.started);
         let came = worker.and_then(|worker| {
-            worker.since.filter(|at| *at > watched || worker.left_before.is_some())
+            let returned = worker.left_before.is_some() && container.is_none();
+            worker.since.filter(|at| *at > watched || returned)
         });
-        came.max(record.restarted).max(pod.and_then(|pod| pod.started))
+        came.max(record.restarted).max(container)
     }
 
     /// Returns the pods of workers that are on their way in or out. One that stays like that is the usual

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::gathered::{Counts, Gathered};
 use super::journal::{Journal, KvClass, KvEntry};
-use super::known::{Index, Routing};
+use super::known::{EventSign, Index, Routing};
 use super::{Fleet, Knowledge, Learner, MIRROR_BUDGET};
 use crate::domain::{
     ClearScope, Counters, KvBatch, KvEvent, KvHead, KvKind, Plane, RankLedger, SequenceHash,
@@ -91,22 +91,20 @@ impl Learner<'_> {
     /// Returns the positions of events with which a rank starts anew, and notes what is known of
     /// each rank's past.
     fn restarts(&mut self, batch: &KvBatch, ranks: &[usize]) -> Vec<usize> {
-        let first_id = match self.known.streams.deployment.shape {
-            None | Some(Shape::Plain) => 0,
-            Some(_) => 1,
-        };
+        let deployment = &self.known.streams.deployment;
+        let (plane, shape) = (deployment.plane, deployment.shape);
         let whole_history = self.known.streams.history.is_whole();
         let lost_at = self.known.streams.history.lost_at;
         let signed = &self.known.fleet.signed;
-        // On 0.9 numbers repeat, so that a first one proves nothing.
-        let ids_prove = self.known.streams.deployment.plane != Some(Plane::JetStream);
         // The stream brings every event of a worker that began since kvtop listens, if a source tells since when.
-        let told = |since: &Timestamp| !ids_prove && *since > Timestamp::default();
+        let told = |since: &Timestamp| *since > Timestamp::default();
         let listens = self.known.streams.listens_since(&self.known.times).filter(told);
         let mut found = Vec::new();
         let workers = self.known.fleet.workers.ranks_mut();
         for (position, (event, rank)) in batch.events().iter().zip(ranks).enumerate() {
             let Some(record) = workers.get_mut(*rank) else { continue };
+            let sign = signed.get(*rank).copied().flatten();
+            let (ids_prove, first_id) = numbering(sign, plane, shape);
             let fell = record.last_event_id.is_some_and(|last| last >= RESTART_FROM);
             let anew = ids_prove && fell && event.event_id == first_id;
             if anew {
@@ -121,16 +119,18 @@ impl Learner<'_> {
             if anew || crosses {
                 found.push(position);
             }
-            // The first event of a process that began after its worker had left.
-            record.complete |= crosses && event.event_id == first_id;
-            if record.last_event_id.is_none() {
+            // Numbers that go on are those of a process whose blocks kvtop dropped when it left discovery.
+            let goes_on = record.last_event_id.is_some_and(|last| event.event_id > last);
+            if std::mem::take(&mut record.dropped) && goes_on {
+                record.complete = false;
+                (record.doubt, record.hole) = (None, None);
+            }
+            if record.last_event_id.is_none() || crosses && !goes_on {
                 // A dump may have told its past before its first event came.
                 let since_loss = lost_at.is_none_or(|lost| record.born > lost);
                 // The history of a stream is that of who publishes into it.
-                let carrier = signed.get(*rank).copied().flatten().map(|(_, carrier, _)| carrier);
-                let streamed = carrier.is_none_or(|carrier| carrier == Plane::JetStream);
-                let is_whole =
-                    whole_history && streamed || listens.is_some_and(|since| since < record.born);
+                let is_whole = !ids_prove
+                    && (whole_history || listens.is_some_and(|since| since < record.born));
                 record.complete |=
                     is_whole && since_loss || (ids_prove && event.event_id == first_id);
             }
@@ -179,6 +179,14 @@ impl Learner<'_> {
             self.known.index.mirror.apply(&single, tick, outcomes);
         }
     }
+}
+
+/// Returns whether the first number of an event proves a start, and that number, by the `sign` of its rank: releases
+/// may be mixed. Without one `plane` and `shape` of the deployment tell. On 0.9 numbers repeat, and prove nothing.
+fn numbering(sign: Option<EventSign>, plane: Option<Plane>, shape: Option<Shape>) -> (bool, u64) {
+    let carrier = sign.map(|(_, carrier, _)| carrier).or(plane);
+    let plain = matches!(sign.map(|(shape, ..)| shape).or(shape), None | Some(Shape::Plain));
+    (carrier != Some(Plane::JetStream), u64::from(!plain))
 }
 
 /// Counts an event of the rank at `index`, follows what it tells of prefixes, and writes it into the journal.

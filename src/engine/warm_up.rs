@@ -99,7 +99,10 @@ impl Learner<'_> {
                 record.is_known();
                 // Their parents are in the dump, so that these rejections prove no loss.
                 absolve(&mut record.counters);
-                record.kv.correct(|tally| absolve(&mut tally.counters));
+                record.kv.correct(|tally| {
+                    absolve(&mut tally.counters);
+                    tally.known_refused = 0;
+                });
             }
         }
         let head = Head {

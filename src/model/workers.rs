@@ -279,11 +279,14 @@ impl Workers {
         }
     }
 
-    /// Notes that the mirror dropped what worker `id` held: should it go on without a restart, its stores build on
+    /// Notes that the mirror dropped what worker `id` holds. Should that go on without a restart, its stores build on
     /// blocks that only kvtop lacks.
-    pub fn forget_past(&mut self, id: WorkerId) {
-        for record in self.ranks.iter_mut().filter(|record| record.rank.worker == id) {
-            record.complete = false;
+    pub fn drop_blocks(&mut self, id: WorkerId) {
+        let worker = self.by_id.get(&id).and_then(|index| self.records.get(*index));
+        for index in worker.map_or(&[][..], |worker| &worker.ranks) {
+            if let Some(record) = self.ranks.get_mut(*index) {
+                record.dropped = true;
+            }
         }
     }
 

@@ -96,6 +96,8 @@ pub struct RankRecord {
     pub loss: Option<RankHole>,
     /// True while the last of its events was of an earlier incarnation.
     pub is_old: bool,
+    /// True from the moment when the mirror dropped what it holds, because it left discovery, to its next event.
+    pub dropped: bool,
 }
 
 /// A router's estimate of a rank's load. It weighs a rank by this.
@@ -177,6 +179,7 @@ impl RankRecord {
             hole: None,
             loss: None,
             is_old: false,
+            dropped: false,
         }
     }
 
