@@ -219,7 +219,8 @@ impl Meters {
         if self.complaints.len() <= index {
             self.complaints.resize(index + 1, Complaints::default());
         }
-        if self.complaints[index].note(pod, at) {
+        self.total_and_rank(index);
+        if self.complaints[index].note(pod, at, &self.ranks[index].routers_refused) {
             for meter in self.total_and_rank(index) {
                 meter.routers_refused.add(at, 1);
             }

@@ -64,6 +64,11 @@ impl CountSeries {
         self.newest = second;
     }
 
+    /// Returns false for seconds whose counts are forgotten by now.
+    pub fn remembers(&self, second: u64) -> bool {
+        self.counts.is_empty() || second.saturating_add(self.capacity as u64) > self.newest
+    }
+
     /// Returns how often it happened in the seconds `first` to `last`, both included.
     pub fn sum(&self, first: u64, last: u64) -> u64 {
         if self.counts.is_empty() {

@@ -6,11 +6,14 @@ use std::time::Duration;
 use crate::domain::Timestamp;
 use crate::metrics::{CountSeries, RANK_HISTORY};
 
-/// Most routers of a rank that are told apart. Others reject nothing that these do not.
-const LIMIT: usize = 4;
+/// Most routers of a rank that are told apart; rejections of further ones are not counted.
+const LIMIT: usize = 16;
 
 /// A router that was silent for so long makes room for another.
 const SILENT: Duration = Duration::from_secs(5);
+
+/// Seconds over which routers are compared.
+const SPAN: u64 = 60;
 
 /// One router's rejections.
 #[derive(Clone, Debug)]
@@ -25,17 +28,18 @@ struct Complaint {
 pub(super) struct Complaints(Vec<Complaint>);
 
 impl Complaints {
-    /// Notes that the router in `pod` rejected a store at `at`. Returns true unless another router rejected as many in
-    /// that second: logs are read one after another, so that no order tells which lines are about one store.
-    pub(super) fn note(&mut self, pod: &Arc<str>, at: Timestamp) -> bool {
+    /// Notes that the router in `pod` rejected a store at `at`. Returns true when it rejected more within a minute than
+    /// was `counted` of that minute: logs are read one after another, so that no order tells which lines are about one
+    /// store.
+    pub(super) fn note(&mut self, pod: &Arc<str>, at: Timestamp, counted: &CountSeries) -> bool {
         let second = at.seconds();
-        let Some(own) = self.place_of(pod, at) else { return false };
-        let complaint = &mut self.0[own];
+        let Some(place) = self.place_of(pod, at) else { return false };
+        let complaint = &mut self.0[place];
         complaint.last = complaint.last.max(at);
         complaint.counts.add(at, 1);
-        let count = complaint.counts.sum(second, second);
-        let others = self.0.iter().enumerate().filter(|(place, _)| *place != own);
-        others.into_iter().all(|(_, other)| other.counts.sum(second, second) < count)
+        let first = (second + 1).saturating_sub(SPAN);
+        // What another log told of that time long ago is forgotten, but was counted.
+        counted.remembers(first) && complaint.counts.sum(first, second) > counted.sum(first, second)
     }
 
     /// Returns the place of a router, made when it is new; none where there is no room.
@@ -63,15 +67,19 @@ mod tests {
     use super::*;
 
     /// Returns how many stores are counted of these rejections: routers by number, each with its seconds.
-    fn counted(rejections: &[(usize, &[u64])]) -> usize {
-        let mut complaints = Complaints::default();
-        let told = rejections.iter().flat_map(|(pod, seconds)| {
-            seconds.iter().map(move |second| (format!("frontend-{pod}"), *second))
-        });
-        let mut note = |(pod, second): &(String, u64)| {
-            complaints.note(&Arc::from(pod.as_str()), Timestamp(second * 1_000_000))
-        };
-        told.collect::<Vec<_>>().iter().filter(|it| note(it)).count()
+    fn counted(rejections: &[(usize, &[u64])]) -> u64 {
+        let (mut complaints, mut series) = (Complaints::default(), CountSeries::new(RANK_HISTORY));
+        let mut count = 0;
+        for (pod, seconds) in rejections {
+            for second in *seconds {
+                let at = Timestamp(second * 1_000_000);
+                if complaints.note(&Arc::from(format!("frontend-{pod}")), at, &series) {
+                    series.add(at, 1);
+                    count += 1;
+                }
+            }
+        }
+        count
     }
 
     #[test]
@@ -79,14 +87,23 @@ mod tests {
         assert_eq!(counted(&[(0, &[100, 100, 101]), (1, &[100, 100, 101])]), 3, "log after log");
         assert_eq!(counted(&[(0, &[100]), (1, &[100]), (0, &[100]), (1, &[100])]), 2, "by turns");
         assert_eq!(counted(&[(0, &[100]), (1, &[100, 100, 101])]), 3, "one rejects more");
+        assert_eq!(
+            counted(&[(0, &[100]), (1, &[101]), (0, &[109]), (1, &[110])]),
+            2,
+            "a moment apart"
+        );
     }
 
     #[test]
-    fn routers_that_went_make_room_and_more_of_them_reject_nothing_else() {
-        let (before, after): (Vec<_>, Vec<_>) = (0..LIMIT)
-            .map(|pod| ((pod, [100].as_slice()), (LIMIT + pod, [110].as_slice())))
-            .unzip();
-        assert_eq!(counted(&[before.as_slice(), after.as_slice()].concat()), 2);
-        assert_eq!(counted(&[before.as_slice(), &[(9, &[101, 102])]].concat()), 1);
+    fn logs_of_an_hour_that_are_read_one_after_another_count_once() {
+        let hour: Vec<u64> = (1_000..4_600).collect();
+        assert_eq!(counted(&[(0, hour.as_slice()), (1, hour.as_slice())]), 3_600);
+    }
+
+    #[test]
+    fn routers_that_went_make_room_for_others() {
+        let before: Vec<(usize, &[u64])> = (0..LIMIT).map(|pod| (pod, [100].as_slice())).collect();
+        assert_eq!(counted(&[before.as_slice(), &[(99, &[101, 102])]].concat()), 1, "no room yet");
+        assert_eq!(counted(&[before.as_slice(), &[(99, &[110, 111])]].concat()), 2);
     }
 }
