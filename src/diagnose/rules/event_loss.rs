@@ -96,9 +96,16 @@ fn refused(evidence: &Evidence) -> Verdict {
         if hollow.iter().any(|rank| counts(rank).stores > 0) {
             return Verdict::unknown("needs store events with blocks (most are empty)");
         }
-        return Verdict::unknown(
-            "needs the complete history of more ranks: without it, a rejected store proves nothing",
-        );
+        if known.is_empty() {
+            return Verdict::unknown(
+                "needs the complete history of more ranks: without it, a rejected store proves nothing",
+            );
+        }
+        return Verdict::unknown(phrase!(
+            "needs at least {} store events of ranks with complete history ({} so far)",
+            Count(limits.min_stores),
+            Count(stores)
+        ));
     }
     let share = refused as f64 / stores as f64;
     if share >= limits.loss_share {
@@ -194,10 +201,10 @@ fn at_router(evidence: &Evidence) -> Option<Verdict> {
 fn counters(evidence: &Evidence) -> Option<Verdict> {
     let limits = &evidence.thresholds;
     let tally = &evidence.router.tally;
+    let (orphaned, invalid) = (tally.stores_orphaned, tally.stores_invalid);
     // Stores without blocks are rejected for their parents too, and no event was lost for that.
-    let empty: u64 = evidence.present().map(|rank| rank.tally.kv.counters.empty_stores).sum();
-    let orphaned = tally.stores_orphaned.saturating_sub(empty);
-    let invalid = tally.stores_invalid;
+    let sent = evidence.total().kv.counters;
+    let hollow = sent.empty_stores as f64 >= limits.loss_share * sent.stores.max(1) as f64;
     let all = tally.stores_applied + orphaned + invalid;
     let share = |refused: u64| refused as f64 / all.max(1) as f64;
     // Shortly after a worker or a router starts, rejected stores are normal.
@@ -208,13 +215,14 @@ fn counters(evidence: &Evidence) -> Option<Verdict> {
         Proof::new(measure, phrase!("{} of {}", Count(count), Count(all)), Origin::RouterCounters)
             .at(evidence.at)
     };
-    let (refused, proof) = if (limits.loss_share..limits.all_share).contains(&share(orphaned)) {
-        (orphaned, proof(measure::STORES_REJECTED_FOR_PARENT, orphaned))
-    } else if share(invalid) >= limits.loss_share {
-        (invalid, proof(measure::STORES_REJECTED_INVALID, invalid))
-    } else {
-        return None;
-    };
+    let (refused, proof) =
+        if !hollow && (limits.loss_share..limits.all_share).contains(&share(orphaned)) {
+            (orphaned, proof(measure::STORES_REJECTED_FOR_PARENT, orphaned))
+        } else if share(invalid) >= limits.loss_share {
+            (invalid, proof(measure::STORES_REJECTED_INVALID, invalid))
+        } else {
+            return None;
+        };
     let summary = phrase!(
         "KV events are being lost: routers rejected {} of {} stores.",
         Count(refused),

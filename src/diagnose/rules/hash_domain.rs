@@ -71,7 +71,7 @@ fn other_sizes(evidence: &Evidence) -> Phrase {
     let sizes: BTreeSet<u32> = claims.map(|claim| claim.tokens).collect();
     match (sizes.first(), sizes.last()) {
         (Some(least), Some(most)) if least != most => phrase!(
-            "KVT001: sources report {} to {} tokens a block; nothing tells with which size the router hashes.",
+            "KVT001: sources report block sizes from {} to {} tokens; the router's block size is not reported.",
             *least,
             *most
         ),

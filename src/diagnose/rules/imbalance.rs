@@ -44,7 +44,7 @@ impl Rule for Imbalance {
         }
         if let Some(why) = evidence.unsettled() {
             return Verdict::unknown(phrase!(
-                "waiting until the requests counted are those of the same workers: {}",
+                "waiting until all counted requests went to the present workers: {}",
                 why
             ));
         }

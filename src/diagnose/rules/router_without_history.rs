@@ -179,9 +179,10 @@ fn counted(evidence: &Evidence) -> bool {
     let share = orphaned as f64 / (tally.stores_applied + orphaned).max(1) as f64;
     let full = total.kv.full_stores() >= limits.min_stores
         && (counters.empty_stores as f64) < limits.empty_share_well * stores;
-    let known = past_known(evidence);
-    let proven = (total.kv.known_refused, total.kv.known_stores as f64);
-    let placed = !known || (proven.0 as f64) < limits.loss_share * proven.1.max(1.0);
+    // A history that is complete since a moment ago says nothing of the stores before.
+    let known = past_known(evidence) && total.kv.known_stores * 2 >= counters.stores;
+    let (refused, judged) = (total.kv.known_refused as f64, total.kv.known_stores as f64);
+    let placed = !known || refused < limits.loss_share * judged;
     // If the router started first, a small share of rejected stores means lost events.
     let least = if known && began_later(evidence) { limits.loss_share } else { limits.all_share };
     let refused = placed && share >= least;
