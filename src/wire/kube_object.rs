@@ -24,7 +24,7 @@ use serde_json::Value;
 
 pub use image::backend as backend_of_image;
 pub use kept::{kept_of_engine_file, kept_of_processes, kept_of_record, kept_of_variable};
-pub use pod::runs_dynamo;
+pub use pod::runs_module;
 
 use super::text::printable;
 use super::{Decoder, Facts, Reject, whole};

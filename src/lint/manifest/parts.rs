@@ -81,7 +81,7 @@ fn main_container(containers: &Node) -> Option<&Node> {
     let all = containers.items();
     all.iter()
         .find(|container| container.string("name") == Some("main"))
-        .or_else(|| all.iter().find(|container| wire::runs_dynamo(&container.json())))
+        .or_else(|| all.iter().find(|container| wire::runs_module(&container.json())))
         .or_else(|| all.first())
 }
 

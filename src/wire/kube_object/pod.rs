@@ -292,19 +292,28 @@ fn seat(object: &Object) -> Seat {
 /// Returns the container that the operator puts Dynamo's process in, or else the first that runs Dynamo: a proxy may
 /// stand before it. Where none says so it is the first.
 pub(super) fn main_container(containers: &Value) -> Option<&Value> {
-    list(containers)
-        .find(|container| container["name"] == "main")
-        .or_else(|| list(containers).find(|container| runs_dynamo(container)))
+    let first = |is: fn(&Value) -> bool| list(containers).find(|container| is(container));
+    first(|container| container["name"] == "main")
+        .or_else(|| first(runs_module))
+        .or_else(|| first(has_image))
+        .or_else(|| first(has_variable))
         .or_else(|| containers.get(0))
 }
 
-/// Returns true for a container whose command names a module of Dynamo, or one of whose variables is of Dynamo.
-pub fn runs_dynamo(container: &Value) -> bool {
+/// Returns true for a container whose command names a module of Dynamo.
+pub fn runs_module(container: &Value) -> bool {
     let words = ["command", "args"].into_iter().flat_map(|key| list(&container[key]));
     let mut words = words.filter_map(Value::as_str);
+    words.any(|word| word.starts_with("dynamo.") || word.contains("-m dynamo."))
+}
+
+fn has_image(container: &Value) -> bool {
+    string(container, "image").and_then(image::backend).is_some()
+}
+
+fn has_variable(container: &Value) -> bool {
     let mut names = list(&container["env"]).filter_map(|entry| string(entry, "name"));
-    let is_dynamos = |name: &str| variable::PREFIXES.iter().any(|prefix| name.starts_with(prefix));
-    words.any(|word| word.contains("dynamo.")) || names.any(is_dynamos)
+    names.any(|name| variable::PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
 }
 
 /// Returns the Dynamo namespace that the operator derives (`ComputeDynamoNamespace`).
