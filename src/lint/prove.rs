@@ -1,4 +1,4 @@
-//! Proves corrections: applies them to the files, judges these again, and keeps what cures.
+//! Proves corrections: applies them to a copy of the files, judges it again, and keeps those that remove their faults.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,19 +11,23 @@ use super::{Flaw, Source, Verdicts, search};
 use crate::domain::Severity;
 
 /// Files are judged again at most this often, and fewer times the larger they are.
-const TRIALS: (usize, usize) = (4, 64);
+const TRIALS: (usize, usize) = (8, 64);
 
 /// Bytes that are judged again at most, as far as [`TRIALS`] allows.
 const BYTES: usize = 8 << 20;
 
-/// Said where a correction does not cure.
+/// Said where a correction does not remove its fault.
 const UNPROVEN: &str =
-    " Its lines are not printed: a test of them did not remove the fault, or led to another.";
+    " No corrected lines are printed: with them, the finding stayed or a new one appeared.";
+
+/// Said where there were too many corrections to prove each.
+const UNTESTED: &str =
+    " No corrected lines are printed: they could not be tested beside faulty corrections.";
 
 /// The faults of each kind in a deployment, those of them that a correction must not bring, and the documents that
 /// cannot be read.
 #[derive(Debug)]
-struct State {
+struct Faults {
     flaws: BTreeMap<Key, usize>,
     grave: BTreeMap<Key, usize>,
     unreadable: usize,
@@ -32,7 +36,7 @@ struct State {
 /// The id of a fault, and its deployment.
 type Key = (&'static str, String);
 
-impl State {
+impl Faults {
     fn of(found: &Verdicts) -> Self {
         let counts = |of: &mut dyn FnMut(&&Flaw) -> bool| {
             let mut counts: BTreeMap<Key, usize> = BTreeMap::new();
@@ -60,38 +64,57 @@ fn key(flaw: &Flaw) -> Key {
     (flaw.id, flaw.deployment.clone())
 }
 
-/// Takes the corrections from `found` that do not cure, one by one where they do not all do so together.
+/// Takes the corrections from `found` that do not remove their faults. Where all of them together do not, halves are
+/// tried, so that few trials find one among many.
 pub(super) fn keep_proven(text: Text<'_>, found: &mut Verdicts) {
-    let corrected = |flaw: &&Flaw| !flaw.edits.is_empty();
-    let all: Vec<usize> =
-        (0..found.flaws.len()).filter(|at| corrected(&&found.flaws[*at])).collect();
+    let corrected = |at: &usize| found.flaws.get(*at).is_some_and(|flaw| !flaw.edits.is_empty());
+    let all: Vec<usize> = (0..found.flaws.len()).filter(corrected).collect();
     if all.is_empty() {
         return;
     }
-    let before = State::of(found);
+    let before = Faults::of(found);
+    let wrong = failing(text, found, &before, &all);
+    if wrong.is_empty() {
+        return;
+    }
     let bytes: usize = text.sources.iter().map(|source| source.text.len()).sum();
     let mut trials = (BYTES / bytes.max(1)).clamp(TRIALS.0, TRIALS.1);
-    let wrong = failing(text, found, &before, &all);
-    let mut kept: Vec<usize> =
-        all.iter().copied().filter(|at| !wrong.contains(&found.flaws[*at].deployment)).collect();
-    let mut unproven = Vec::new();
-    for at in all.into_iter().filter(|at| wrong.contains(&found.flaws[*at].deployment)) {
-        kept.push(at);
-        trials = trials.saturating_sub(1);
-        if trials == 0 || !failing(text, found, &before, &kept).is_empty() {
-            kept.pop();
-            unproven.push(at);
+    let (suspects, mut kept): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|at| wrong.contains(&found.flaws[*at].deployment));
+    let (mut unproven, mut untested) = (Vec::new(), Vec::new());
+    let mut waiting = vec![suspects];
+    while let Some(group) = waiting.pop() {
+        if trials == 0 {
+            untested.extend(group);
+            continue;
+        }
+        trials -= 1;
+        let tried = [kept.as_slice(), &group].concat();
+        if failing(text, found, &before, &tried).is_empty() {
+            kept = tried;
+        } else if let [one] = *group {
+            unproven.push(one);
+        } else {
+            let (first, second) = group.split_at(group.len().div_ceil(2));
+            waiting.extend([second.to_vec(), first.to_vec()]);
         }
     }
-    for at in unproven {
-        found.flaws[at].edits.clear();
-        found.flaws[at].fix.push_str(UNPROVEN);
+    for (places, why) in [(unproven, UNPROVEN), (untested, UNTESTED)] {
+        for at in places {
+            found.flaws[at].edits.clear();
+            found.flaws[at].fix.push_str(why);
+        }
     }
 }
 
 /// Applies the corrections of the flaws at `chosen`. Returns the deployments in which one of these faults is still
 /// there, or another came.
-fn failing(text: Text<'_>, found: &Verdicts, before: &State, chosen: &[usize]) -> BTreeSet<String> {
+fn failing(
+    text: Text<'_>,
+    found: &Verdicts,
+    before: &Faults,
+    chosen: &[usize],
+) -> BTreeSet<String> {
     let flaws = || chosen.iter().filter_map(|at| found.flaws.get(*at));
     let touched = || flaws().map(|flaw| flaw.deployment.clone()).collect::<BTreeSet<_>>();
     let Some(sources) = applied(text, flaws()) else { return touched() };
@@ -99,8 +122,11 @@ fn failing(text: Text<'_>, found: &Verdicts, before: &State, chosen: &[usize]) -
         return touched();
     }
     let (judged, _) = search(&sources, &starts_of(&sources));
-    let after = State::of(&judged);
-    if after.unreadable > before.unreadable {
+    let after = Faults::of(&judged);
+    // A deployment that is not found any more has no faults either.
+    let all_there =
+        judged.deployments >= found.deployments && judged.routed.is_superset(&found.routed);
+    if after.unreadable > before.unreadable || !all_there {
         return touched();
     }
     let mut cured: BTreeMap<_, usize> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Corrections cure, or are not printed; secrets never are.
+//! Corrections that do not remove their findings are not printed, and neither are secrets.
 
 use kvtop::lint::{Source, Verdicts, lint};
 

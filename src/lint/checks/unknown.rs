@@ -96,7 +96,7 @@ fn wrong(part: &Part<'_>, what: ClaimWhat, claim: &Claim, value: &str) -> Option
             if read.as_ref().is_ok_and(|size| !(1..=LARGEST).contains(size)) {
                 return Some(Wrong {
                     is: "not the size of a block",
-                    effect: "A block holds at least one token, and no engine has one of a million.",
+                    effect: "A block size must be between 1 and 1,048,576 tokens.",
                     fix: "Use the block size of the workers' engine.".to_owned(),
                     better: None,
                 });

@@ -167,11 +167,12 @@ impl Text<'_> {
 
 /// Returns the length of the JSON object that `text` begins with.
 fn braces(text: &str) -> Option<usize> {
-    let mut depth = 0_usize;
+    let (mut depth, mut quoted) = (0_usize, false);
     let end = text.char_indices().find(|(_, letter)| {
         match letter {
-            '{' => depth += 1,
-            '}' => depth = depth.saturating_sub(1),
+            '"' => quoted = !quoted,
+            '{' if !quoted => depth += 1,
+            '}' if !quoted => depth = depth.saturating_sub(1),
             _ => {}
         }
         depth == 0
