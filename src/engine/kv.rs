@@ -119,7 +119,7 @@ impl Learner<'_> {
             if anew || crosses {
                 found.push(position);
             }
-            // Numbers that go on are those of a process whose blocks kvtop dropped when it left discovery.
+            // A process whose numbers go on did not restart, but kvtop dropped its blocks when it left discovery.
             let goes_on = record.last_event_id.is_some_and(|last| event.event_id > last);
             if std::mem::take(&mut record.dropped) && goes_on {
                 record.complete = false;
@@ -128,7 +128,7 @@ impl Learner<'_> {
             if record.last_event_id.is_none() || crosses && !goes_on {
                 // A dump may have told its past before its first event came.
                 let since_loss = lost_at.is_none_or(|lost| record.born > lost);
-                // The history of a stream is that of who publishes into it.
+                // A stream holds the history of those workers only that publish into it.
                 let is_whole = !ids_prove
                     && (whole_history || listens.is_some_and(|since| since < record.born));
                 record.complete |=

@@ -100,7 +100,7 @@ struct Corrections {
 impl Corrections {
     fn new(mut all: Vec<Change>) -> Self {
         let mut shown: Vec<(usize, usize)> = all.iter().map(|change| change.shown).collect();
-        // What is inserted behind a line stands at the begin of the next one, which may be shown as well.
+        // An insertion behind a line stands at the start of the next line, which may be shown as well.
         let inserts = all.iter().filter(|change| change.range.is_empty());
         let behind: BTreeSet<usize> = inserts.map(|change| change.shown.1).collect();
         // At one place they stay in the order of their flaws.

@@ -38,7 +38,7 @@ impl Complaints {
         complaint.last = complaint.last.max(at);
         complaint.counts.add(at, 1);
         let first = (second + 1).saturating_sub(SPAN);
-        // What another log told of that time long ago is forgotten, but was counted.
+        // The series forgets old counts, so that nothing tells which of these stores another log told already.
         counted.remembers(first) && complaint.counts.sum(first, second) > counted.sum(first, second)
     }
 

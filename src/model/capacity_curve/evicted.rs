@@ -54,7 +54,7 @@ impl Evicted {
 /// Returns the place of a block.
 fn place_of(hash: SequenceHash, blocks: &[SequenceHash]) -> Option<usize> {
     let (lots, rest) = blocks.as_chunks::<LANES>();
-    // To count compares all of them, without a branch for each.
+    // A count compares all of them without a branch for each.
     let is_in = |lot: &[SequenceHash; LANES]| lot.iter().filter(|it| **it == hash).count() > 0;
     let (from, lot) = match lots.iter().position(is_in) {
         Some(at) => (at * LANES, lots[at].as_slice()),

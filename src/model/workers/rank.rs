@@ -96,7 +96,7 @@ pub struct RankRecord {
     pub loss: Option<RankHole>,
     /// True while the last of its events was of an earlier incarnation.
     pub is_old: bool,
-    /// True from the moment when the mirror dropped what it holds, because it left discovery, to its next event.
+    /// True from the time the mirror dropped its blocks, because its worker left discovery, until its next event.
     pub dropped: bool,
 }
 
