@@ -2,6 +2,7 @@
 
 mod commands;
 mod generated;
+mod places;
 mod proven;
 mod values;
 
@@ -30,7 +31,7 @@ const CASES: &[(&str, &[(&str, usize)])] = &[
         "vllm-upgraded.yaml",
         &[
             ("KVT003", 31),
-            ("KVT002", 36),
+            ("KVT002", 45),
             ("KVT003", 45),
             ("KVT016", 14),
             ("KVT102", 18),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::evidence::{Evidence, OfWorker, Setting};
 use super::fix::{Change, Part};
-use crate::domain::{Backend, Release};
+use crate::domain::{Backend, ClaimWhat, Release, SetBy};
 use crate::dynamo::settings::{self, Knob};
 use crate::dynamo::{engine, flag, release};
 
@@ -87,6 +87,13 @@ impl Evidence {
             Some(name) => format!("{name}={value}"),
             None => self.knob_text(settings::OVERLAP, &format!("={value}")),
         }
+    }
+
+    /// Returns the word for the overlap's setting: the weight, or the credit where that is set.
+    pub(super) fn overlap_word(&self) -> &'static str {
+        let set = self.settings.overlap_weight.as_ref().and_then(|set| set.set_by.as_ref());
+        let is_credit = |by: &SetBy| settings::is_of(ClaimWhat::OverlapCredit, by.name());
+        if set.is_some_and(is_credit) { "overlap credit" } else { "overlap weight" }
     }
 
     /// Returns true for versions whose frontend loses its index at a restart: up to 0.9, unless workers keep

@@ -104,6 +104,12 @@ pub fn routing() -> impl Iterator<Item = &'static Setting> {
     FRONTEND.iter().chain(ROUTER)
 }
 
+/// Returns true for a flag or variable that sets `what` on whoever routes.
+pub fn is_of(what: What, name: &str) -> bool {
+    let mut its = routing().filter(|setting| setting.what == what);
+    its.any(|setting| setting.variables.iter().chain(setting.flags).any(|known| known.text == name))
+}
+
 /// Returns the tables of settings of a process.
 pub fn rows(role: Role, backend: Option<Backend>) -> Vec<&'static [Setting]> {
     match role {

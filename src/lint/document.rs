@@ -130,7 +130,8 @@ fn source_comment(body: &str) -> Option<String> {
     Some(crate::wire::printable(line.trim(), WHY_LIMIT).into_owned())
 }
 
-fn parse(body: &str) -> Result<Node, (usize, String)> {
+/// Reads one document. An error is a line, from 1, and why.
+pub(super) fn parse(body: &str) -> Result<Node, (usize, String)> {
     if body.len() > DOCUMENT_LIMIT {
         return Err((1, format!("the document is larger than {} MiB", DOCUMENT_LIMIT >> 20)));
     }

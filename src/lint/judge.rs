@@ -187,7 +187,7 @@ impl<'a, 'b> Scene<'a, 'b> {
             summary: String::new(),
             effect: String::new(),
             versions: checks::versions(id),
-            dynamo: oldest.map(|(major, minor)| format!("{major}.{minor}")),
+            dynamo: oldest.map(named),
             template: None,
             spots: Vec::new(),
             fix: String::new(),
@@ -201,11 +201,17 @@ impl<'a, 'b> Scene<'a, 'b> {
         flaw.spots.push(self.text.of_claim(part, claim));
         if flaw.component.is_empty() {
             flaw.component = part.name.to_string();
+            flaw.dynamo = self.version_of(part).map(named).or(flaw.dynamo.take());
         }
         if flaw.template.is_none() {
             flaw.template = part.template.map(str::to_owned);
         }
     }
+}
+
+/// Returns a release as its image is tagged.
+fn named((major, minor): (u32, u32)) -> String {
+    format!("{major}.{minor}")
 }
 
 /// Returns the finding of the rule with public id `id`, if any.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::document::{Key, Node};
+use super::document::{self, Key, Node};
 use super::edit::holds_token;
 use super::manifest::{Config, Part};
 use super::{Source, Spot};
@@ -148,17 +148,44 @@ impl<'a> Text<'a> {
     /// Returns the value of a dotted key in a configuration.
     pub(super) fn in_config(self, config: Config<'_>, path: &str) -> Option<Range<usize>> {
         let keys: Vec<&str> = path.split('.').collect();
-        if config.node.text().is_none() {
+        let Some(text) = config.node.text() else {
             return config.node.at(&keys)?.span.clone();
+        };
+        // In a ConfigMap the file is a text of its own.
+        match document::parse(text) {
+            Ok(inner) if !inner.entries().is_empty() => {
+                self.outside(config, text, inner.at(&keys)?.span.as_ref()?)
+            }
+            Ok(_) | Err(_) => self.in_words(config, keys.last()?),
         }
-        // In a ConfigMap the file is a text of its own; its last key is looked for.
+    }
+
+    /// Returns where a piece of one line of `text`, which a node holds, stands in the file.
+    fn outside(self, config: Config<'_>, text: &str, inner: &Range<usize>) -> Option<Range<usize>> {
         let span = config.node.span.clone()?;
         let raw = self.content(config.file).get(span.clone())?;
-        let key = keys.last()?;
-        let at = raw.match_indices(*key).find(|(at, _)| {
+        let piece = text.get(inner.clone())?;
+        let start = text.get(..inner.start)?.rfind('\n').map_or(0, |at| at + 1);
+        let line = text.get(start..)?.lines().next()?;
+        let before = text.get(..start)?.matches('\n').count();
+        // Below a mark the text begins on the next line.
+        let before = before + usize::from(raw.starts_with(['|', '>']));
+        let its: usize = raw.split_inclusive('\n').take(before).map(str::len).sum();
+        let at = its + raw.get(its..)?.lines().next()?.find(line)? + inner.start - start;
+        let found = span.start + at..span.start + at + piece.len();
+        (self.content(config.file).get(found.clone())? == piece).then_some(found)
+    }
+
+    /// Returns the value of the first `key` in a command that holds a configuration.
+    fn in_words(self, config: Config<'_>, key: &str) -> Option<Range<usize>> {
+        let span = config.node.span.clone()?;
+        let raw = self.content(config.file).get(span.clone())?;
+        let at = raw.match_indices(key).find(|(at, _)| {
             let before = raw[..*at].chars().next_back();
             let after = raw[at + key.len()..].trim_start_matches(['"', '\'']);
-            before.is_none_or(|letter| !is_name(letter)) && after.starts_with(':')
+            before.is_none_or(|letter| !is_name(letter))
+                && after.starts_with(':')
+                && !in_comment(raw, *at)
         })?;
         let rest = &raw[at.0..];
         let colon = rest.find(':')? + 1;
@@ -235,8 +262,16 @@ fn last_word(text: &str, word: &str) -> Option<(usize, usize)> {
     let found = text.match_indices(word).filter(|(at, _)| {
         text[..*at].chars().next_back().is_none_or(starts)
             && text[at + word.len()..].chars().next().is_none_or(ends)
+            && !in_comment(text, *at)
     });
     found.last().map(|(at, _)| (at, word.len()))
+}
+
+/// Returns true behind a `#` of the same line, where a shell and YAML begin a comment.
+fn in_comment(text: &str, at: usize) -> bool {
+    let before = &text[..at];
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    line.trim_start().starts_with('#') || line.contains(" #") || line.contains("\t#")
 }
 
 fn is_name(letter: char) -> bool {

@@ -63,9 +63,10 @@ impl Rule for RouterMode {
         let weight = settings.overlap_weight.as_ref();
         let one = || evidence.set_overlap("1.0");
         let text = Phrase::from(evidence.overlap_text("1.0"));
+        let word = evidence.overlap_word();
         if printed == Some(0.0) {
             let proof = Proof::new(measure::OVERLAP_WEIGHT, "0", Origin::RouterLogs);
-            let summary = "The router ignores cached blocks: the overlap weight is 0.";
+            let summary = phrase!("The router ignores cached blocks: the {} is 0.", word);
             let finding = off(summary, Grade::Confirmed, proof);
             return set(finding, evidence, weight, one(), (text, "1.0"));
         }
@@ -75,7 +76,7 @@ impl Rule for RouterMode {
         {
             let proof = Proof::new(measure::OVERLAP_WEIGHT, "0", set_to.origin());
             let summary =
-                "The router is configured to ignore cached blocks: the overlap weight is 0.";
+                phrase!("The router is configured to ignore cached blocks: the {} is 0.", word);
             let finding = off(summary, Grade::ConfigOnly, proof.at(set_to.at));
             return set(finding, evidence, weight, one(), (text, "1.0"));
         }

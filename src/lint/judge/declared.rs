@@ -41,7 +41,6 @@ impl Scene<'_, '_> {
                     let of = ClaimOf::Declared;
                     if part.count(ClaimWhat::BlockSize, of).is_some_and(|known| known != tokens) {
                         self.spot(&mut flaw, part, ClaimWhat::BlockSize, of);
-                        flaw.component = part.name.to_string();
                         flaw.edits.extend(self.set_declared(part, tokens));
                     }
                 }

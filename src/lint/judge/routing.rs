@@ -60,12 +60,19 @@ impl Scene<'_, '_> {
         {
             let Some(claim) = part.claims.get(&(what, ClaimOf::Router)) else { continue };
             let mut one = evidence.clone();
-            let (target, fix) = if what == ClaimWhat::RouterTemperature {
-                one.settings.temperature = decimal(claim);
-                ("0.0", "Set the temperature to 0, unless the randomness is intended.")
-            } else {
-                one.settings.overlap_weight = decimal(claim);
-                ("1.0", "Set the overlap weight to its default, 1.")
+            let (target, fix) = match what {
+                ClaimWhat::RouterTemperature => {
+                    one.settings.temperature = decimal(claim);
+                    ("0.0", "Set the temperature to 0, unless the randomness is intended.")
+                }
+                ClaimWhat::OverlapCredit => {
+                    one.settings.overlap_weight = decimal(claim);
+                    ("1.0", "Set the overlap credit to its default, 1.")
+                }
+                _ => {
+                    one.settings.overlap_weight = decimal(claim);
+                    ("1.0", "Set the overlap weight to its default, 1.")
+                }
             };
             let Some(finding) = raised("KVT005", &one) else { continue };
             let mut flaw = self.flaw("KVT005", &finding);
@@ -122,13 +129,13 @@ impl Scene<'_, '_> {
     pub(super) fn reuse(&self, evidence: &Evidence, found: &mut Verdicts) {
         let Some(finding) = raised("KVT017", evidence) else { return };
         let mut flaw = self.flaw("KVT017", &finding);
-        for (_, part) in self.workers() {
+        // Workers that only decode have no use for it.
+        for (_, part) in self.workers().filter(|(_, part)| part.role != Role::Decode) {
             let claim = part.claims.get(&(ClaimWhat::PrefixReuse, ClaimOf::Engine));
             if claim.is_none_or(|claim| claim.value != ClaimValue::Flag(false)) {
                 continue;
             }
             self.spot(&mut flaw, part, ClaimWhat::PrefixReuse, ClaimOf::Engine);
-            flaw.component = part.name.to_string();
             flaw.edits.extend(match part.backend {
                 Some(Backend::TrtLlm) => {
                     let reuse = (ClaimWhat::PrefixReuse, "enable_block_reuse");

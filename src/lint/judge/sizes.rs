@@ -32,6 +32,7 @@ impl Scene<'_, '_> {
         let mut flaw = self.flaw("KVT001", &finding);
         let split = evidence.split_workers().into_iter();
         let split: Vec<_> = split.map(|(a, b)| (a.tokens, b.clone())).collect();
+        let mut fixes = Fixes::default();
         for (publisher, engine) in &split {
             let Some(part) = self.worker(engine.worker) else { continue };
             self.spot(&mut flaw, part, ClaimWhat::BlockSize, ClaimOf::Engine);
@@ -39,23 +40,22 @@ impl Scene<'_, '_> {
             let apart = evidence.prefill_apart() == Some(true);
             let wanted = self.wanted_size(part, apart).unwrap_or(engine.tokens);
             flaw.edits.extend(self.set_size(part, wanted));
-            let what = if wanted == engine.tokens {
+            let fix = if wanted == engine.tokens {
                 format!(
                     "Publish the engine's block size, {wanted}, or configure the engine with {publisher}."
                 )
             } else {
-                format!(
-                    "Configure engine and publisher of {} with a block size of {wanted}.",
-                    part.name
-                )
+                format!("Configure engine and publisher with a block size of {wanted}.")
             };
-            flaw.fix = format!(
-                "{what} Setting {kv_cache_block_size} on the frontend will not fix this.",
-                kv_cache_block_size = variable::KV_CACHE_BLOCK_SIZE
-            );
+            fixes.add(part, fix);
             let same = |claim: &&mut SizeClaim| claim.worker == engine.worker;
             evidence.sizes.iter_mut().filter(same).for_each(|claim| claim.tokens = wanted);
         }
+        flaw.fix = format!(
+            "{} Setting {} on the frontend will not fix this.",
+            fixes.in_words(),
+            variable::KV_CACHE_BLOCK_SIZE
+        );
         found.flaws.push(flaw);
     }
 
@@ -86,12 +86,20 @@ impl Scene<'_, '_> {
             })
             .collect();
         let odd = wanted.iter().filter(|(_, _, fits)| !fits);
+        let mut fixes: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
         for (part, wanted, _) in odd.clone() {
             self.spot(&mut flaw, part, ClaimWhat::BlockSize, ClaimOf::Card);
-            let others = "like the other workers of its model";
-            flaw.fix = format!("Configure {} with a block size of {wanted}, {others}.", part.name);
+            fixes.entry(*wanted).or_default().push(&part.name);
             flaw.edits.extend(self.set_size(part, *wanted));
         }
+        let fix = |(size, names): (&u32, &Vec<&str>)| {
+            let their = if names.len() == 1 { "its" } else { "their" };
+            let names = listed(names);
+            format!(
+                "Configure {names} with a block size of {size}, like the other workers of {their} model."
+            )
+        };
+        flaw.fix = fixes.iter().map(fix).collect::<Vec<_>>().join(" ");
         // The others of the same models, for comparison.
         for (part, ..) in wanted.iter().filter(|(_, _, fits)| *fits) {
             if odd.clone().any(|(other, ..)| agree(other, part, apart)) {
@@ -120,22 +128,28 @@ impl Scene<'_, '_> {
         }
     }
 
-    /// Returns the most common engine block size among workers that must agree with `like`; of several the smallest.
+    /// Returns the block size of most replicas among workers that must agree with `like`; of several the smallest.
+    /// Workers that publish another size than their engine's change in any case, and count only among themselves.
     fn wanted_size(&self, like: &Part<'_>, apart: bool) -> Option<u32> {
-        let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+        let mut counts: BTreeMap<(bool, u32), u64> = BTreeMap::new();
         for (_, part) in self.workers().filter(|(_, part)| agree(part, like, apart)) {
-            let size = |of| part.count(ClaimWhat::BlockSize, of);
-            if let Some(size) = size(ClaimOf::Engine).or_else(|| size(ClaimOf::Publisher)) {
-                *counts.entry(size).or_default() += 1;
+            let [engine, publisher] = [ClaimOf::Engine, ClaimOf::Publisher]
+                .map(|of| part.count(ClaimWhat::BlockSize, of));
+            let is_whole = engine.zip(publisher).is_none_or(|(engine, its)| engine == its);
+            if let Some(size) = engine.or(publisher) {
+                *counts.entry((is_whole, size)).or_default() += part.replicas.max(1);
             }
         }
+        let is_whole = counts.keys().any(|(is_whole, _)| *is_whole);
+        counts.retain(|(its, _), _| *its == is_whole);
         let most = counts.values().max().copied()?;
-        counts.into_iter().find(|(_, count)| *count == most).map(|(size, _)| size)
+        counts.into_iter().find(|(_, count)| *count == most).map(|((_, size), _)| size)
     }
 
     /// Adds the correction of a router that hashes with its own block size.
     fn router_size(&self, flaw: &mut Flaw, evidence: &Evidence) {
         let Some(worker) = evidence.worker_size() else { return };
+        let mut fixes: Vec<String> = Vec::new();
         for claim in evidence.sizes_of(ClaimOf::Router).filter(|c| c.tokens != worker.tokens) {
             let Some(part) = self.named(claim.pod.as_ref()) else { continue };
             let of = if part.role == Role::Frontend { ClaimOf::Declared } else { ClaimOf::Router };
@@ -168,12 +182,17 @@ impl Scene<'_, '_> {
                     (name, self.text.set_env(part, name, &tokens))
                 }
             };
-            flaw.component = part.name.to_string();
-            flaw.fix = format!(
-                "On {}, set {name} to {tokens}, the block size that workers publish.",
-                part.name
-            );
+            if flaw.component.is_empty() {
+                flaw.component = part.name.to_string();
+            }
+            let part = &part.name;
+            fixes.push(format!(
+                "On {part}, set {name} to {tokens}, the block size that workers publish."
+            ));
             flaw.edits.extend(edit);
+        }
+        if !fixes.is_empty() {
+            flaw.fix = fixes.join(" ");
         }
         if let Some(part) = self.worker(worker.worker) {
             self.spot(flaw, part, ClaimWhat::BlockSize, worker.of);
@@ -241,6 +260,36 @@ impl Scene<'_, '_> {
         *json.pointer_mut(&format!("/kv_cache_config/{name}"))? =
             serde_json::from_str(value).ok()?;
         self.text.set_flag(part, &[flag], Some(&json.to_string()))
+    }
+}
+
+/// Fixes in words, each with the parts that it is for.
+#[derive(Default)]
+struct Fixes<'a>(Vec<(String, Vec<&'a str>)>);
+
+impl<'a> Fixes<'a> {
+    fn add(&mut self, part: &'a Part<'_>, fix: String) {
+        match self.0.iter_mut().find(|(known, _)| *known == fix) {
+            Some((_, names)) => names.push(&part.name),
+            None => self.0.push((fix, vec![&part.name])),
+        }
+    }
+
+    /// Returns the sentences, with names where they are for several parts.
+    fn in_words(&self) -> String {
+        let named = self.0.iter().map(|(_, names)| names.len()).sum::<usize>() > 1;
+        let one = |(fix, names): &(String, Vec<&str>)| {
+            if named { format!("{}: {fix}", listed(names)) } else { fix.clone() }
+        };
+        self.0.iter().map(one).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Returns names as a list in words.
+fn listed(names: &[&str]) -> String {
+    match names.split_last() {
+        Some((last, first)) if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => names.concat(),
     }
 }
 

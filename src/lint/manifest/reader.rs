@@ -10,7 +10,7 @@ use crate::domain::{
     Claim, ConfigMapUse, ConfigMaps, ConfigSource, EngineFile, Fact, Role, Subject, Timestamp,
 };
 use crate::frame::{Frame, KubeChange, Origin};
-use crate::lint::document::{Key, Node};
+use crate::lint::document::{self, Key, Node};
 use crate::lint::{Source, Unreadable};
 use crate::model::Cluster;
 use crate::wire::{self, Facts};
@@ -139,13 +139,20 @@ impl<'a> Reader<'a, '_> {
             part.unread = Some(Arc::clone(&file.path));
             return;
         };
+        if let Err((line, why)) = document::parse(&value) {
+            // Its settings stay unknown.
+            let line = config.node.line + line - 1;
+            let why = format!("the engine configuration of {} is no YAML: {why}", part.name);
+            self.refused.push(Unreadable { file: config.file, line, why });
+            part.unread = Some(Arc::clone(&file.path));
+            return;
+        }
         part.unsure.retain(|hidden| hidden.by != file.path);
         let ConfigSource::ConfigMap { name, key } = &file.source else { return };
         let value = json!({"metadata": {"name": name.as_ref()}, "data": {key.as_ref(): value}});
         part.config = Some((format!("ConfigMap {name}, {key}").into(), config));
         let facts = self.decode(object, "ConfigMap", &value, &ConfigMaps::new());
-        let facts = facts.unwrap_or_default();
-        for fact in facts.other {
+        for fact in facts.unwrap_or_default().other {
             if let Fact::ConfigFile(settings) = fact {
                 cluster.set_file(&settings, Timestamp::default());
             }
