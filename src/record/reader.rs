@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use super::line::{self, Header};
@@ -62,8 +63,12 @@ enum Line {
 impl Recording {
     /// Opens the recording at `path` and reads its header.
     pub fn open(path: &Path) -> Result<Self, RecordError> {
-        let file = File::open(path)
-            .map_err(|source| RecordError::Open { path: path.to_owned(), source })?;
+        let failed = |source| RecordError::Open { path: path.to_owned(), source };
+        // A pipe without a writer would be waited for without end.
+        if std::fs::metadata(path).map_err(failed)?.file_type().is_fifo() {
+            return Err(failed(io::Error::other("a named pipe is no recording")));
+        }
+        let file = File::open(path).map_err(failed)?;
         Self::from_reader(path, BufReader::with_capacity(1 << 20, file))
     }
 

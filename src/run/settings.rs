@@ -47,6 +47,8 @@ fn read(path: &Path) -> io::Result<Option<String>> {
         Ok(about) if about.len() > LONGEST => {
             Err(io::Error::other(format!("it is longer than {LONGEST} bytes")))
         }
+        // A device may have no end.
+        Ok(about) if !about.is_file() => Err(io::Error::other("it is no regular file")),
         Ok(_) => fs::read_to_string(path).map(Some),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
