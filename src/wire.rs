@@ -9,6 +9,7 @@ mod discovery;
 pub mod encode;
 pub mod engine_events;
 mod event_plane;
+pub use event_plane::is_read;
 pub mod health;
 mod indexer_dump;
 mod kube_object;

@@ -14,6 +14,11 @@ use crate::frame::{Body, Frame, Origin};
 /// Version of the frame around an envelope on ZMQ.
 const ZMQ_FRAME_VERSION: u8 = 1;
 
+/// Returns true for a subject of the event plane whose messages kvtop reads.
+pub fn is_read(subject: &str) -> bool {
+    topic_of(subject).is_some()
+}
+
 /// Returns the topic of an event-plane subject, its last part, if kvtop reads it.
 pub(super) fn topic_of(subject: &str) -> Option<&'static str> {
     let rest = subject.strip_prefix(plane::SUBJECT_START)?;

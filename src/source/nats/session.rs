@@ -24,6 +24,7 @@ use crate::domain::{SourceState, Timestamp};
 use crate::dynamo::plane;
 use crate::frame::{Body, Frame, Origin};
 use crate::source::{Ahead, Desired, Emitter, Offer, Pace};
+use crate::wire::is_read;
 
 use arrived::arrived;
 use history::{Reader, next_answers};
@@ -33,7 +34,7 @@ use super::connect::Connection;
 use super::feed::Feed;
 use super::status::Status;
 use super::stream::{self as jetstream, Absent, Survey};
-use super::subject::{durable_stream, headers, is_wanted, stream_prefix};
+use super::subject::{durable_stream, is_wanted, stream_prefix};
 
 /// KV events that streams store.
 const STREAMS: &str = plane::STREAM_SUBJECTS;
@@ -431,9 +432,11 @@ impl<'a> Session<'a> {
         let origin = Origin::Nats {
             subject: self.memory.interned(&message.subject),
             reply: reply.map(|reply| reply.as_str().into()),
-            headers: message.headers.as_ref().map(headers).unwrap_or_default(),
+            headers: Vec::new(),
         };
-        let payload = message.payload;
+        // Applications use the event plane for topics of their own, which may hold prompts.
+        let is_read = is_read(&message.subject) || durable_stream(&message.subject).is_some();
+        let payload = if is_read { message.payload } else { Bytes::new() };
         let body = Body::Whole(payload.clone());
         let frame = Frame { at: now, time: None, origin, body };
         match durable_stream(&message.subject) {

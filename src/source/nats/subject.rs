@@ -1,11 +1,6 @@
 //! Subjects and stream names of Dynamo, as far as needed to tell them apart.
 
 use crate::dynamo::plane;
-pub(super) fn headers(map: &async_nats::HeaderMap) -> Vec<(String, String)> {
-    let values =
-        map.iter().flat_map(|(name, values)| values.iter().map(move |value| (name, value)));
-    values.map(|(name, value)| (name.to_string(), value.as_str().to_owned())).collect()
-}
 
 /// Returns the stream whose events are published on `subject`, none for the event plane.
 pub(super) fn durable_stream(subject: &str) -> Option<&str> {
