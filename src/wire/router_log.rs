@@ -112,6 +112,11 @@ fn read_parts(text: &str, reading: &Reading<'_>, pod: &Arc<str>, facts: &mut Fac
 /// `Selected worker: …` up to 1.2, `Selected worker` with fields from 1.3, `Selected pinned worker`.
 fn decision(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
     let line = line.at("Selected worker").or_else(|| line.at("Selected pinned worker"))?;
+    // From 1.4 on other modes log their choices too (dynamo-runtime 1.6.1, `push_router`).
+    let mode = line.word("router_mode=");
+    if mode.is_some_and(|mode| !["kv", "direct"].contains(&mode)) {
+        return None;
+    }
     let cached = line
         .number("effective cached blocks: ")
         .or_else(|| line.number("cached blocks: "))
@@ -125,7 +130,7 @@ fn decision(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
         cached_blocks: cached,
         tree_size: line.integer("tree size: "),
         total_blocks: line.integer("total blocks: ").or_else(|| line.integer("total_kv_blocks=")),
-        forwarded: line.word("router_mode=") == Some("direct"),
+        forwarded: mode == Some("direct"),
     }))
 }
 
