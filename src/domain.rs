@@ -48,7 +48,7 @@ pub use plane::Plane;
 pub use pod_name::short_pod_names;
 pub use provenance::Provenance;
 pub use rollout::RolloutStage;
-pub use secret::{SECRET_PARTS, SECRET_WORDS};
+pub use secret::{SECRET_PARTS, SECRET_WORDS, TOKEN_PREFIXES};
 pub use source::{
     HistoryNote, Peers, RankLedger, Reason, SourceNote, SourceState, StreamLedger, Trouble,
     UNREACHED_LISTED, Unreached,

@@ -33,7 +33,7 @@ pub(in crate::lint) fn unknown_values(scene: &Scene<'_, '_>, found: &mut Vec<Fla
             told.push(&claim.raw);
             let mut flaw = Flaw {
                 name: NOT_KNOWN.name,
-                summary: if holds_json || holds_token(value) {
+                summary: if holds_json || !is_shown(*what, value) {
                     format!("{}: the value is {}.", label(claim), wrong.is)
                 } else {
                     format!("{}: \"{value}\" is {}.", label(claim), wrong.is)
@@ -43,11 +43,27 @@ pub(in crate::lint) fn unknown_values(scene: &Scene<'_, '_>, found: &mut Vec<Fla
                 ..scene.blank(NOT_KNOWN.id)
             };
             scene.spot(&mut flaw, part, *what, *of);
+            if !holds_json && !is_shown(*what, value) {
+                flaw.spots.iter_mut().for_each(|spot| label(claim).clone_into(&mut spot.what));
+            }
             let better = wrong.better.and_then(|better| scene.change(part, claim, &better));
             flaw.edits.extend(better);
             found.push(flaw);
         }
     }
+}
+
+/// Returns true for a value that is no secret by its form: a number with a slip in it, or a short word.
+fn is_shown(what: ClaimWhat, value: &str) -> bool {
+    const LONGEST: usize = 24;
+    let word = value.len() <= LONGEST
+        && value.chars().all(|l| l.is_ascii_alphanumeric() || " _-.,+".contains(l));
+    let digits = value.chars().filter(char::is_ascii_digit).count();
+    let letters = value.chars().filter(char::is_ascii_alphabetic).count();
+    // Modes and booleans are words; numbers with a unit or in hexadecimal have few letters.
+    let plain =
+        if what == ClaimWhat::RouterMode { digits == 0 } else { digits == 0 || letters <= 4 };
+    word && plain && !holds_token(value)
 }
 
 /// The largest block, in tokens, that is taken for one.

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use crate::domain::{SECRET_PARTS, SECRET_WORDS};
+use crate::domain::{SECRET_PARTS, SECRET_WORDS, TOKEN_PREFIXES};
+use crate::dynamo::variable;
 use crate::lint::document::{Kind, Node};
 use crate::lint::manifest::Sheet;
 use crate::lint::place::Text;
@@ -13,9 +14,30 @@ const KEYS: [&str; 5] = ["api", "access", "private", "auth", "secret"];
 /// Keys that name a Secret rather than hold one.
 const REFERENCES: [&str; 2] = ["envFromSecret", "existingSecret"];
 
-/// Prefixes of tokens of well-known issuers.
-const PREFIXES: [&str; 8] =
-    ["hf_", "sk-", "nvapi-", "ghp_", "github_pat_", "glpat-", "eyJhbGci", "AKIA"];
+/// Last words of flags that take secrets, beside those of [`SECRET_WORDS`].
+const SHORT: [&str; 9] = ["pass", "pw", "pwd", "pin", "cred", "creds", "auth", "user", "header"];
+
+/// Programs and options of a script that take nothing secret.
+const PLAIN: [&str; 18] = [
+    "exec",
+    "python3",
+    "python",
+    "-m",
+    "-u",
+    "\\",
+    "&&",
+    "ulimit",
+    "-n",
+    "-l",
+    "cd",
+    "set",
+    "-e",
+    "-ex",
+    "-eu",
+    "unlimited",
+    "export",
+    "$@",
+];
 
 /// Shorter words are no tokens.
 const SHORTEST: usize = 16;
@@ -66,7 +88,7 @@ fn has_token(text: &str) -> bool {
     let parts =
         text.split(|letter: char| !letter.is_ascii_alphanumeric() && !"-_.".contains(letter));
     let mut parts = parts.filter(|part| part.len() >= SHORTEST);
-    parts.any(|part| PREFIXES.iter().any(|start| part.starts_with(start)))
+    parts.any(|part| TOKEN_PREFIXES.iter().any(|start| part.starts_with(start)))
 }
 
 /// Lines of each file that hold what sounds secret.
@@ -152,9 +174,31 @@ impl Finder<'_> {
                 }
             }
             Kind::Text(text) if secret || is_open(text) => self.scalar(node, secret),
+            // Whatever is not known to be harmless may be a login or a prompt.
+            Kind::Text(text) if is_script(text) => self.script(node),
             Kind::Number(_) if secret => self.scalar(node, secret),
             Kind::Text(_) | Kind::Number(_) | Kind::Bool(_) | Kind::Null => {}
         }
+    }
+
+    /// Takes the lines of a script that hold more than a command of Dynamo.
+    fn script(&mut self, node: &Node) {
+        let Some(Range { start, end }) = node.span.clone() else { return };
+        let place = |at| self.text.place_of(self.file, at).0;
+        let (first, last) = (place(start), place(end));
+        let content = self.text.content(self.file);
+        let within = |line: usize| {
+            let from = self.text.start_of(self.file, line).max(start);
+            let to = self.text.start_of(self.file, line + 1).min(end);
+            content.get(from..to).unwrap_or_default()
+        };
+        let odd = (first..=last).filter(|line| {
+            let said = within(*line).trim();
+            !said.starts_with('#')
+                && !["|", ">", "|-", ">-"].contains(&said)
+                && !is_plain_command(said)
+        });
+        self.lines.extend(odd.collect::<Vec<_>>());
     }
 
     /// Takes the lines of a text: all of them, or those that sound secret with the one behind each,
@@ -169,6 +213,58 @@ impl Finder<'_> {
             .filter(|line| whole || sounds(*line) || (*line > first && sounds(*line - 1)));
         self.lines.extend(found.collect::<Vec<_>>());
     }
+}
+
+/// Returns true for a text that a shell runs a module of Python from.
+fn is_script(text: &str) -> bool {
+    text.contains("python") && text.contains(" -m ")
+}
+
+/// Returns true for a line of a script that runs a module of Python with flags, and nothing else. A flag has at most
+/// one value behind it.
+fn is_plain_command(line: &str) -> bool {
+    let mut takes = false;
+    line.split_whitespace().all(|word| {
+        let word = word.trim_matches(['"', '\'', '[', ']', ',', ';', '\\']);
+        let flag = word.strip_prefix("--").map(|flag| flag.split('=').next().unwrap_or(flag));
+        let is_value = std::mem::replace(&mut takes, flag.is_some() && !word.contains('='));
+        match flag {
+            Some(flag) => !is_secret_flag(flag),
+            None if is_json(word) => {
+                takes = is_value;
+                true
+            }
+            None => {
+                is_value
+                    || PLAIN.contains(&word)
+                    || word.is_empty()
+                    || word.starts_with("dynamo.")
+                    || variable::PREFIXES.iter().any(|prefix| word.starts_with(prefix))
+                    || is_path_setting(word)
+                    || word.parse::<f64>().is_ok()
+                    || word.ends_with("python3")
+            }
+        }
+    })
+}
+
+/// Returns true for `HF_HOME=/models` and alike.
+fn is_path_setting(word: &str) -> bool {
+    word.split_once("=/").is_some_and(|(name, _)| !is_secret_flag(&name.to_ascii_lowercase()))
+}
+
+fn is_secret_flag(flag: &str) -> bool {
+    let last = flag.rsplit(['-', '_']).next().unwrap_or(flag);
+    SHORT.contains(&last) || holds_secret(flag)
+}
+
+/// Returns true for a piece of JSON: it goes on in the next words.
+fn is_json(word: &str) -> bool {
+    let harmless =
+        |letter: char| letter.is_ascii_alphanumeric() || "{}[]\\\"':,._*/-".contains(letter);
+    word.starts_with(['{', '"']) && word.chars().all(harmless)
+        || ["}", "}}", "true", "false"].contains(&word)
+        || word.trim_end_matches('}').parse::<f64>().is_ok() && word.ends_with('}')
 }
 
 /// Returns a scalar as text; nothing for others.

@@ -6,35 +6,9 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::{Depth, REDACTED, is_secret_constant, is_secret_key, redact_at};
+use crate::domain::TOKEN_PREFIXES;
 
-/// Prefixes of tokens of well-known issuers.
-const PREFIXES: [&str; 24] = [
-    "hf_",
-    "sk-",
-    "sk_live_",
-    "rk_live_",
-    "nvapi-",
-    "ghp_",
-    "gho_",
-    "ghu_",
-    "ghs_",
-    "ghr_",
-    "github_pat_",
-    "glpat-",
-    "npm_",
-    "pypi-",
-    "dop_v1_",
-    "xoxb-",
-    "xoxp-",
-    "xoxa-",
-    "xapp-",
-    "ya29.",
-    "AIza",
-    "AKIA",
-    "ASIA",
-    "eyJ",
-];
+use super::{Depth, REDACTED, is_secret_constant, is_secret_key, redact_at};
 
 /// Keys in armour, by how their first line ends: private keys, NATS credentials.
 const ARMOUR: [&str; 3] = ["PRIVATE KEY-----", "NKEY SEED-----", "USER JWT-----"];
@@ -246,7 +220,8 @@ fn scrub_tokens(word: &str) -> String {
     while !rest.is_empty() {
         let length = rest.find(|letter| !is_inside(letter)).unwrap_or(rest.len());
         let (part, others) = rest.split_at(length);
-        let is_token = part.len() >= SHORTEST && PREFIXES.iter().any(|it| part.starts_with(it))
+        let is_token = part.len() >= SHORTEST
+            && TOKEN_PREFIXES.iter().any(|it| part.starts_with(it))
             || is_seed(part);
         clean.push_str(if is_token { REDACTED } else { part });
         let mut letters = others.chars();
