@@ -3,6 +3,7 @@
 //! The engine fills it in; rules read nothing else, so each rule is a pure function.
 
 mod models;
+pub(in crate::diagnose) use models::MODELS;
 mod names;
 mod router;
 mod settings;

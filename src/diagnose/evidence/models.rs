@@ -6,12 +6,20 @@ use super::Evidence;
 use crate::domain::{ClaimOf, WorkerId};
 use crate::model::{Lookups, Overlaps};
 
+/// Most models that are looked at one by one. A deployment serves a few.
+pub(in crate::diagnose) const MODELS: usize = 64;
+
 impl Evidence {
     /// Returns the models that are served, each with what is known of its workers and their requests alone,
-    /// where there are several.
-    pub fn by_model(&self) -> Vec<(String, Self)> {
-        let models = self.models_served().into_iter().flatten();
-        models.map(|model| (model.to_owned(), self.of_model(model))).collect()
+    /// where there are several. The parts are made one at a time: together they are as large as models times workers.
+    pub fn by_model(&self) -> impl Iterator<Item = (String, Self)> {
+        let models = self.models_served().into_iter().flatten().take(MODELS);
+        models.map(|model| (model.to_owned(), self.of_model(model)))
+    }
+
+    /// Returns true where more models are served than are looked at one by one.
+    pub fn has_too_many_models(&self) -> bool {
+        self.models_served().len() > MODELS
     }
 
     /// Keeps what is of `model`. What nobody says whose it is goes: costs, metrics, routers without a model.

@@ -127,8 +127,8 @@ fn mismatch(evidence: &Evidence) -> Option<Mismatch> {
 /// Standalone routers are left out: one may serve any of the models with its own block size.
 fn blind_models(evidence: &Evidence) -> impl Iterator<Item = (String, Evidence, Sight)> {
     let own = evidence.settings.router_kind == RouterKind::OwnSize;
-    let models = if own { Vec::new() } else { evidence.by_model() };
-    models.into_iter().filter_map(|(model, part)| match blind::look(&part) {
+    let models = (!own).then(|| evidence.by_model());
+    models.into_iter().flatten().filter_map(|(model, part)| match blind::look(&part) {
         sight @ Sight::Blind(_) => Some((model, part, sight)),
         _ => None,
     })
@@ -143,6 +143,9 @@ fn rest(evidence: &Evidence, sight: &Sight, publishes: bool) -> Verdict {
             model,
             model
         ));
+    }
+    if evidence.has_too_many_models() {
+        return Verdict::unknown("needs fewer models: their requests are looked at for 64 of them");
     }
     // Without a KV router nothing compares blocks; KVT005 reports that.
     if let Some(mode) = evidence.other_mode() {

@@ -72,6 +72,9 @@ impl Rule for WorkersDisagree {
                 sizes
             ));
         }
+        if sizes.len() < 2 && evidence.has_too_many_models() {
+            return Verdict::unknown("needs fewer models: block sizes are compared for 64 of them");
+        }
         match sizes.as_slice() {
             [] => Verdict::unknown(
                 "needs the workers' block sizes (no model card, pod or log reports one)",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::standing::About;
-use crate::diagnose::evidence::{Evidence, Ground, SizeClaim};
+use crate::diagnose::evidence::{Evidence, Ground, MODELS, SizeClaim};
 use crate::diagnose::phrase::{Phrase, phrase};
 use crate::domain::{ClaimOf, Releases, Timestamp, WorkerId};
 use crate::dynamo::release;
@@ -14,7 +14,8 @@ impl Evidence {
     /// Compares the sizes of workers that must agree, for each model separately. Each present worker has one
     /// claim: its live card, or else its start settings.
     pub fn sizes_by_worker(&self) -> Vec<SizesByWorker<'_>> {
-        self.models_served().into_iter().flat_map(|model| self.sizes_of_model(model)).collect()
+        let models = self.models_served().into_iter().take(MODELS);
+        models.flat_map(|model| self.sizes_of_model(model)).collect()
     }
 
     /// Returns true when prefill-only workers may have another size than the others; none while the release
