@@ -2,7 +2,7 @@
 //! line is filled in with what it left open.
 
 use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,9 +47,15 @@ fn read(path: &Path) -> io::Result<Option<String>> {
         Ok(about) if about.len() > LONGEST => {
             Err(io::Error::other(format!("it is longer than {LONGEST} bytes")))
         }
-        // A device may have no end.
-        Ok(about) if !about.is_file() => Err(io::Error::other("it is no regular file")),
-        Ok(_) => fs::read_to_string(path).map(Some),
+        Ok(_) => {
+            // A device may have no end.
+            let mut text = String::new();
+            fs::File::open(path)?.take(LONGEST + 1).read_to_string(&mut text)?;
+            if text.len() as u64 > LONGEST {
+                return Err(io::Error::other(format!("it is longer than {LONGEST} bytes")));
+            }
+            Ok(Some(text))
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
