@@ -52,6 +52,7 @@ fn demo(simulation: &Simulation, steps: usize) -> Feed {
         fixed: taken,
         fix: simulation.fix_text().unwrap_or_default(),
         steps_taken: steps,
+        next_step: simulation.scenario().step(steps).map(|step| step.does),
         users: steering.users,
         mode: steering.mode.name(),
         workers: steering.workers,

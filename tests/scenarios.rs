@@ -39,6 +39,7 @@ fn picture(scenario: Scenario, seconds: u64) -> Snapshot {
         fixed: false,
         fix: simulation.fix_text().unwrap_or_default(),
         steps_taken: 0,
+        next_step: scenario.step(0).map(|step| step.does),
         users: simulation.steering().users,
         mode: simulation.steering().mode.name(),
         workers: simulation.steering().workers,

@@ -137,6 +137,15 @@ impl Claims {
         best_count(same.map(|(_, stored)| stored))
     }
 
+    /// Returns the best count that is claimed for `model` by its name.
+    pub fn count_of_model(&self, what: ClaimWhat, of: ClaimOf, model: &str) -> Option<u64> {
+        let first: Key = (what, of, Subject::Worker(WorkerId(0)), Arc::default(), None);
+        let same = self.kept.range(&first..).take_while(|(key, _)| (key.0, key.1) == (what, of));
+        let same = same.map(|(_, stored)| stored);
+        let own = same.filter(|stored| stored.claim.model.as_deref() == Some(model));
+        best_count(own).map(|(count, _)| count)
+    }
+
     /// Returns the best count claimed for `model`; for whichever, where claims name but one model.
     pub fn count_for(
         &self,

@@ -63,21 +63,12 @@ impl Status {
     }
 }
 
-fn of_stake(snapshot: &Snapshot, stake: Stake) -> Option<&CheckRow> {
-    snapshot.checks.iter().find(|check| check.stake == stake)
-}
-
 fn is_open(check: &CheckRow) -> bool {
     matches!(check.verdict, CheckVerdict::Unknown { .. })
 }
 
 pub(super) fn active(snapshot: &Snapshot) -> impl Iterator<Item = &FindingRow> {
     snapshot.findings.iter().filter(|finding| finding.resolved.is_none())
-}
-
-fn cannot_see(snapshot: &Snapshot) -> bool {
-    let sight = of_stake(snapshot, Stake::Sight).map(|check| check.id);
-    active(snapshot).any(|finding| Some(finding.id) == sight && finding.counts())
 }
 
 /// Returns the one line with performance data.
@@ -96,13 +87,16 @@ pub fn text(snapshot: &Snapshot) -> String {
             )
         })
         .collect();
+    let more = |first: &String| match found.len() {
+        1 => first.clone(),
+        count => format!("{first} (+{} more)", count - 1),
+    };
     let said = match (found.first(), status) {
-        // The missing input comes first, unless a finding describes it.
-        (Some(first), Status::Unknown) if !cannot_see(snapshot) => {
-            format!("{}; also {first}", missing(snapshot))
+        // Something worse may be hidden.
+        (Some(first), Status::Warning) if snapshot.lacks() => {
+            format!("{}; not known: {}", more(first), missing(snapshot))
         }
-        (Some(first), _) if found.len() == 1 => first.clone(),
-        (Some(first), _) => format!("{first} (+{} more)", found.len() - 1),
+        (Some(first), _) => more(first),
         (None, Status::Unknown) => missing(snapshot),
         (None, _) => summary(snapshot),
     };
@@ -183,6 +177,7 @@ fn missing(snapshot: &Snapshot) -> String {
     match snapshot.lack() {
         Lack::Unread => super::incomplete(snapshot).join("; "),
         Lack::Silence => format!("no KV events over NATS; {EVENTS_BY_ZMQ}"),
+        Lack::Down(row) => row.absence(),
         Lack::Hole(hole) => {
             let ago = snapshot.at.since(hole.last).as_secs();
             format!("{}, the last {ago} s ago; {}", hole.sentence(), hole.awaited(snapshot.at))

@@ -122,7 +122,7 @@ impl Told {
         let Steering { users, mode, workers } = self.steering;
         let (command, what) = match action {
             Action::DemoFix => {
-                let what = if self.steps_taken == 0 { "fix applied" } else { "next step" };
+                let what = self.scenario.step(self.steps_taken)?.done;
                 self.steps_taken += 1;
                 (Command::Fix, what.to_owned())
             }
@@ -158,6 +158,7 @@ impl Told {
             fixed: self.steps_taken > 0 && self.steps_taken >= steps.len(),
             fix: fill(next),
             steps_taken: self.steps_taken,
+            next_step: self.scenario.step(self.steps_taken).map(|step| step.does),
             users: self.steering.users,
             mode: self.steering.mode.name(),
             workers: self.steering.workers,

@@ -15,6 +15,24 @@ const GTC_DEMO: [&str; 5] = [
     "Set {variable::ROUTER_MODE}=kv again and restart the workers.",
 ];
 
+/// A step in a few words.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// What it does, after the key that takes it.
+    pub does: &'static str,
+    /// The same once it is taken.
+    pub done: &'static str,
+}
+
+/// The steps of the `gtc-demo` scenario in a few words. The first is that of all scenarios.
+const GTC_DEMO_WORDS: [Step; 5] = [
+    Step { does: "applies the fix", done: "fix applied" },
+    Step { does: "loses the router's history", done: "router history lost" },
+    Step { does: "restarts the workers", done: "workers restarted" },
+    Step { does: "switches to round-robin", done: "round-robin, workers restarted" },
+    Step { does: "switches back to kv", done: "kv again, workers restarted" },
+];
+
 /// The pace of restarts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
@@ -56,6 +74,12 @@ impl Scenario {
             Self::Churn => &["Restart the workers one by one with eight times the KV memory."],
             Self::Silent => &["Restart the silent worker with {flag::PUBLISH_EVENTS_AND_METRICS}."],
         }
+    }
+
+    /// Returns the step after `taken` others, in a few words; none after the last.
+    pub fn step(self, taken: usize) -> Option<Step> {
+        self.steps().get(taken)?;
+        GTC_DEMO_WORDS.get(taken).copied()
     }
 
     /// Returns the first of its steps, which repairs what is wrong; none where nothing is broken.

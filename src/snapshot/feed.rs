@@ -56,8 +56,10 @@ pub struct DemoState {
     pub fixed: bool,
     /// The effect of the fix, in one sentence; empty when there is nothing to fix.
     pub fix: String,
-    /// Number of story steps taken; the first is the fix.
+    /// Number of story steps taken.
     pub steps_taken: usize,
+    /// What the next step of the story does, in a few words; none after the last. The first is the fix.
+    pub next_step: Option<&'static str>,
     /// Conversations that users hold at once.
     pub users: usize,
     /// The router mode of the frontend, as in `DYN_ROUTER_MODE`.

@@ -160,13 +160,26 @@ pub struct Latency {
 
 impl RouterSummary {
     /// Returns why their words are missing, for people.
-    pub const fn why_silent(&self) -> &'static str {
-        if self.quiet { "no router logged anything yet" } else { "no router's log is read" }
+    pub fn why_silent(&self) -> &'static str {
+        if self.serves_unlogged() {
+            "no decision logged: only KV routing logs them"
+        } else if self.quiet {
+            "no router logged anything yet"
+        } else {
+            "no router's log is read"
+        }
     }
 
     /// Returns true when routers' own words tell what they routed, so that 0 is a count.
     pub fn tells_of_requests(&self) -> bool {
-        self.log_parent_warnings.is_some() || self.decisions > 0
+        self.decisions > 0 || self.log_parent_warnings.is_some() && !self.serves_unlogged()
+    }
+
+    /// Returns true while requests are served and no router logged a decision, as with round-robin.
+    pub fn serves_unlogged(&self) -> bool {
+        let some = |figure: Option<f64>| figure.is_some_and(|figure| figure > 0.0);
+        let served = some(self.flow.prompt_tokens) || some(self.in_flight);
+        self.decisions == 0 && self.routed == 0 && served
     }
 }
 

@@ -52,6 +52,16 @@ pub struct SourceRow {
     pub history: Option<HistoryNote>,
 }
 
+impl SourceRow {
+    /// Returns in words that it does not deliver, and why.
+    pub fn absence(&self) -> String {
+        match self.why.as_str() {
+            "" => format!("needs {}, which does not answer", self.name),
+            why => format!("needs {}, which does not answer: {why}", self.name),
+        }
+    }
+}
+
 /// History that is still being read: until it has been, counts are too low and nothing is proven by them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CatchingUp {

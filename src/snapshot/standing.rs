@@ -1,7 +1,7 @@
 //! The state of a deployment: one judgement for the screen's verdict and the exit code of `check`.
 
-use super::{CheckRow, CheckVerdict, FindingRow, Hole, Severity, Snapshot};
-use crate::domain::Stake;
+use super::{CheckRow, CheckVerdict, FindingRow, Hole, Severity, Snapshot, SourceRow};
+use crate::domain::{SourceName, SourceState, Stake};
 
 /// Stores that a router must have refused before that is a sign.
 const REFUSALS: u64 = 20;
@@ -43,12 +43,14 @@ pub enum Standing {
 }
 
 /// The missing input that keeps the state of a deployment unknown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Lack<'a> {
     /// History or logs that are not read yet.
     Unread,
     /// KV events, which NATS does not bring.
     Silence,
+    /// A source that is down.
+    Down(&'a SourceRow),
     /// Messages that are missing.
     Hole(&'a Hole),
     /// The input that a check waits for, in its own words.
@@ -61,23 +63,45 @@ impl Snapshot {
     /// Returns how the deployment is.
     pub fn standing(&self) -> Standing {
         let open = || self.findings.iter().filter(|finding| finding.resolved.is_none());
-        let quiet = self.coverage.quiet.is_some();
-        let unjudged =
-            self.is_unjudged(Stake::Core) && !quiet || self.refuses_for_unknown_reasons();
         let sight = self.check_with(Stake::Sight).map(|check| check.id);
         // As a note it says that every request went to workers whose events arrive.
         let blind = open().any(|finding| Some(finding.id) == sight && finding.counts());
         if open().any(|finding| finding.severity == Severity::Critical) {
             Standing::Critical
-        } else if unjudged || self.is_unread() || blind {
+        } else if blind {
             Standing::Unknown
         } else if open().any(FindingRow::counts) {
             Standing::Warning
-        } else if self.ledger.hole.is_some() {
+        } else if self.lacks() {
             Standing::Unknown
         } else {
             Standing::Ok
         }
+    }
+
+    /// Returns true while something that could be wrong cannot be judged.
+    pub fn lacks(&self) -> bool {
+        let quiet = self.coverage.quiet.is_some();
+        self.is_unjudged(Stake::Core) && !quiet
+            || self.refuses_for_unknown_reasons()
+            || self.is_unread()
+            || self.down().is_some()
+            || self.ledger.hole.is_some()
+    }
+
+    /// Returns a source that was asked for and does not deliver: what it would show may be wrong. Metrics are asked for
+    /// by address where Kubernetes does not name pods.
+    fn down(&self) -> Option<&SourceRow> {
+        let has_pods = self.sources.iter().any(|row| row.name == SourceName::Kubernetes);
+        let is_asked = |row: &&SourceRow| match row.name {
+            SourceName::Metrics => !has_pods,
+            SourceName::Zmq | SourceName::Kubernetes | SourceName::Etcd | SourceName::Discovery => {
+                true
+            }
+            _ => false,
+        };
+        let mut down = self.sources.iter().filter(|row| row.state == SourceState::Down);
+        down.find(is_asked)
     }
 
     /// Returns the missing input to name first while the deployment's state is unknown.
@@ -87,6 +111,9 @@ impl Snapshot {
         }
         if self.is_silent_on_nats() {
             return Lack::Silence;
+        }
+        if let Some(row) = self.down() {
+            return Lack::Down(row);
         }
         let core = self.is_unjudged(Stake::Core);
         let judged = !core && !self.refuses_for_unknown_reasons();

@@ -31,7 +31,7 @@ const LONGEST: usize = 200;
 pub fn known(themes: &[String], demo: bool) -> Vec<(String, &'static str)> {
     let mut lines = Vec::new();
     if demo {
-        lines.push((String::from("demo fix"), "apply the fix of the demo"));
+        lines.push((String::from("demo fix"), "next step of the demo: the first applies the fix"));
         lines.push((String::from("demo load up"), "more users at once"));
         lines.push((String::from("demo load down"), "fewer users at once"));
         lines.push((String::from("demo mode"), "router mode: kv or round-robin"));

@@ -36,7 +36,12 @@ fn scenario(scenario: Scenario) -> Place {
     let fixable = scenario == Scenario::Mismatch;
     let fix = if fixable { String::from("Workers restart.") } else { String::new() };
     let name = scenario.name().to_owned();
-    let demo = DemoState { scenario: name, fix, ..DemoState::default() };
+    let demo = DemoState {
+        scenario: name,
+        fix,
+        next_step: Some("applies the fix"),
+        ..DemoState::default()
+    };
     Place {
         engines: [6, 20].map(|seconds| {
             let (_, engine, at) = engine(scenario, seconds);

@@ -270,6 +270,7 @@ pub(crate) fn mismatch() -> Snapshot {
         scenario: String::from("mismatch"),
         about: String::from("Workers publish 32-token blocks, their engines have 16."),
         fix: String::from("Workers restart with --kv-block-size 16."),
+        next_step: Some("applies the fix"),
         ..DemoState::default()
     });
     picture.deployment.label = String::from("demo");

@@ -123,7 +123,7 @@ fn refused(evidence: &Evidence) -> Verdict {
         return lost(evidence, summary, Grade::Likely, proof, by);
     }
     Verdict::clear(phrase!(
-        "{} of {} stores rejected, {} messages missing",
+        "kvtop's copy rejected {} of {} stores, and {} messages are missing",
         Count(refused),
         Count(stores),
         Count(tally.lost)

@@ -57,7 +57,7 @@ impl Rule for KvPressure {
                 ));
             }
             return Verdict::clear(phrase!(
-                "at most {} % of KV blocks in use, cached ones included",
+                "at most {} % of KV blocks in use",
                 Decimal(most * 100.0, 0)
             ));
         }

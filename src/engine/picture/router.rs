@@ -31,7 +31,11 @@ pub(super) fn summary(known: &Knowledge, at: Timestamp) -> RouterSummary {
     let objectives = &known.options.objectives;
     let latency = |name| latency(&known.routing.latencies, objectives, name, at);
     RouterSummary {
-        routers: routers.iter().map(|(pod, _)| pod.to_string()).collect(),
+        routers: routers
+            .iter()
+            .filter(|(pod, _)| !known.shown.is_deleted(pod))
+            .map(|(pod, _)| pod.to_string())
+            .collect(),
         decisions: router.decisions,
         decisions_zero_overlap: router.decisions_zero,
         routed: router.routed,
@@ -129,9 +133,12 @@ pub(in crate::engine) fn felt_now(
     let first = (last + 1).saturating_sub(MINUTE.as_secs());
     let known = meters.overlap_known[by].sum(first, last);
     let hit = meters.overlap_hit[by].sum(first, last);
+    let found = (known > 0).then(|| hit as f64 / known as f64);
+    // Frontends count 0 where engines do not report cached tokens (mocker of ai-dynamo 1.6.1).
+    let unreported = |share: f64| share <= 0.0 && found.is_some_and(|found| found > 0.0);
     Felt {
-        cached: routing.cached_tokens.share(at),
-        found: (known > 0).then(|| hit as f64 / known as f64),
+        cached: routing.cached_tokens.share(at).filter(|share| !unreported(*share)),
+        found,
         first_token: pair(LatencyName::FirstToken),
         inter_token: pair(LatencyName::InterToken),
     }

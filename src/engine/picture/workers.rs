@@ -50,7 +50,23 @@ pub(super) fn rows(known: &Knowledge, verdicts: &Verdicts, at: Timestamp) -> Vec
     let now = Now { at, reading, warned: known.routing.router.is_refusing(at, MINUTE) };
     rows.extend(chosen(known).map(|rank| row(known, rank, proven(rank.0), &now)));
     rows.shrink_to_fit();
+    router_sizes_by_model(&known.fleet, &mut rows);
     rows
+}
+
+/// Where workers serve several models, gives each the size that routers have for its own.
+fn router_sizes_by_model(fleet: &Fleet, rows: &mut [WorkerRow]) {
+    let mut models =
+        rows.iter().filter(|row| !row.gone).filter_map(|row| row.belongs.model.as_deref());
+    let first = models.next();
+    if models.all(|model| Some(model) == first) {
+        return;
+    }
+    for row in rows {
+        let Some(model) = row.belongs.model.as_deref() else { continue };
+        let size = fleet.claims.count_of_model(ClaimWhat::BlockSize, ClaimOf::Router, model);
+        row.block_size.router = size.and_then(|size| u32::try_from(size).ok());
+    }
 }
 
 /// Returns the ranks of what was chosen, with their positions among all.

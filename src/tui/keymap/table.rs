@@ -357,7 +357,16 @@ pub const BINDINGS: &[Binding] = &[
     replay(&[char('$')], "$", ReplayCommand::SeekEnd, "to the last frame"),
     hinted(replay(&[char('<')], "<", ReplayCommand::Slower, "play slower"), "slower"),
     hinted(replay(&[char('>')], ">", ReplayCommand::Faster, "play faster"), "faster"),
-    hinted(bind(&[char('X')], "X", MENDABLE, Command::DemoFix, "apply the fix of the demo"), "fix"),
+    hinted(
+        bind(
+            &[char('X')],
+            "X",
+            MENDABLE,
+            Command::DemoFix,
+            "next step of the demo: the first applies the fix",
+        ),
+        "step",
+    ),
     hinted(
         bind(
             &[key(KeyCode::Enter), char('d')],

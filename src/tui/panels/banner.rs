@@ -143,7 +143,14 @@ fn resolved(canvas: &mut Canvas<'_>, area: Rect, finding: &FindingRow, snapshot:
     let name = finding.name.replace('-', " ");
     let whole = format!("{short} {name} at {at}Z after {lasted}");
     let dot = format!(" {} ", glyphs.dot);
-    let better: Vec<String> = changes(snapshot, glyphs).into_iter().map(|it| it.said).collect();
+    // Restarted workers begin with empty caches: what is worse for a while follows what is better.
+    let (better, worse): (Vec<_>, Vec<_>) =
+        changes(snapshot, glyphs).into_iter().partition(|it| it.better);
+    let mut better: Vec<String> = better.into_iter().map(|it| it.said).collect();
+    if !worse.is_empty() {
+        let worse: Vec<String> = worse.into_iter().map(|it| it.said).collect();
+        better.push(format!("while caches refill: {}", worse.join(", ")));
+    }
     let mut said = Vec::new();
     for count in (1..=better.len()).rev() {
         let better = better.get(..count).unwrap_or_default().join(&dot);
@@ -173,23 +180,48 @@ fn quiet(canvas: &mut Canvas<'_>, area: Rect, snapshot: &Snapshot, now: Timestam
     };
     let style = canvas.strong(role);
     let x = canvas.put_styled(area, 0, 0, &format!(" {mark} {word}"), style);
-    let mut facts = facts(snapshot, glyphs);
-    facts.extend(demo_change(snapshot, now, glyphs));
+    let facts = facts(snapshot, glyphs);
+    let mut news: Vec<String> = demo_change(snapshot, now, glyphs).into_iter().collect();
     let latest =
         snapshot.past.iter().filter_map(|row| Some((row.resolved?, row))).max_by_key(|(at, _)| *at);
     if let Some((at, row)) = latest {
-        facts.push(format!("last finding: {}, {} ago", row.id, text::span(now.since(at))));
+        news.push(format!("last finding: {}, {} ago", row.id, text::span(now.since(at))));
     }
     let dot = format!(" {} ", glyphs.dot);
     let room = usize::from(area.width).saturating_sub(usize::from(x) + 2);
-    while facts.len() > 1 && text::width(&facts.join(&dot)) > room {
-        facts.pop();
-    }
-    let said = text::cut_words(&facts.join(&dot), room, glyphs.ellipsis);
+    let waits = waiting(snapshot);
+    let said = |waits: Option<&String>, news: &[String]| {
+        facts.iter().chain(waits).chain(news).cloned().collect::<Vec<_>>().join(&dot)
+    };
+    // News go before reasons, and reasons before the number of checks.
+    let mut ways: Vec<String> = waits.iter().map(|waits| said(Some(waits), &news)).collect();
+    ways.extend((0..=news.len()).rev().map(|count| said(waits.last(), &news[..count])));
+    ways.extend((1..=facts.len()).rev().map(|count| facts[..count].join(&dot)));
+    let fits = ways.iter().find(|said| text::width(said) <= room).or(ways.last());
+    let said = text::cut_words(fits.map_or("", String::as_str), room, glyphs.ellipsis);
     canvas.put(area, x + 2, 0, &said, Role::Fg);
 }
 
-/// Returns what the verdict rests on: how many checks are clear, and what the others wait for.
+/// Returns how many checks wait for data, ever shorter: with the reason of the first, with the ids, alone.
+fn waiting(snapshot: &Snapshot) -> Vec<String> {
+    let missing = |check: &CheckRow| match &check.verdict {
+        CheckVerdict::Unknown { missing } => Some((check.id, text::clean(missing).into_owned())),
+        CheckVerdict::Clear | CheckVerdict::Found => None,
+    };
+    let waiting: Vec<_> = snapshot.checks.iter().filter_map(missing).collect();
+    let Some((id, missing)) = waiting.first() else { return Vec::new() };
+    let need = if waiting.len() == 1 { "needs" } else { "need" };
+    let brief = format!("{} {need} more data", waiting.len());
+    let ids: Vec<&str> = waiting.iter().map(|(id, _)| *id).collect();
+    let named = format!("{brief}: {}", ids.join(", "));
+    match (snapshot.standing() == Standing::Unknown).then(|| snapshot.lack()) {
+        // The missing input stands before the number of checks.
+        Some(Lack::Check(_)) => vec![named, brief],
+        _ => vec![format!("{brief} ({id}: {missing})"), named, brief],
+    }
+}
+
+/// Returns what the verdict rests on, with how many checks are clear.
 fn facts(snapshot: &Snapshot, glyphs: &Glyphs) -> Vec<String> {
     let mut facts = Vec::new();
     if let Some(behind) = snapshot.catching_up {
@@ -198,6 +230,7 @@ fn facts(snapshot: &Snapshot, glyphs: &Glyphs) -> Vec<String> {
     let lack = (snapshot.standing() == Standing::Unknown).then(|| snapshot.lack());
     match lack {
         Some(Lack::Silence) => facts.push(format!("no KV events over NATS; {EVENTS_BY_ZMQ}")),
+        Some(Lack::Down(row)) => facts.push(text::clean(&row.absence()).into_owned()),
         Some(Lack::Hole(hole)) => facts.push(hole.sentence()),
         Some(Lack::Check(missing)) => facts.push(text::clean(missing).into_owned()),
         // The progress of reading is named above, the number of checks below.
@@ -214,20 +247,6 @@ fn facts(snapshot: &Snapshot, glyphs: &Glyphs) -> Vec<String> {
         facts.push(String::from("no check has run yet"));
     } else {
         facts.push(format!("{clear} of {} checks clear", snapshot.checks.len()));
-    }
-    let missing = |check: &CheckRow| match &check.verdict {
-        CheckVerdict::Unknown { missing } => Some((check.id, text::clean(missing).into_owned())),
-        CheckVerdict::Clear | CheckVerdict::Found => None,
-    };
-    let mut waiting = snapshot.checks.iter().filter_map(missing);
-    let count = waiting.clone().count();
-    if let Some((id, missing)) = waiting.next() {
-        let need = if count == 1 { "needs" } else { "need" };
-        let first = match lack {
-            Some(Lack::Check(_)) => String::new(),
-            _ => format!(" ({id}: {missing})"),
-        };
-        facts.push(format!("{count} {need} more data{first}"));
     }
     facts
 }

@@ -29,11 +29,11 @@ pub fn demo(canvas: &mut Canvas<'_>, area: Rect, state: &DemoState, keys: &Keyma
     let glyphs = canvas.glyphs();
     let right = if state.fixed {
         vec![part(format!("{} fix applied ", glyphs.ok), Role::Resolved)]
-    } else if state.fix.is_empty() {
-        Vec::new()
+    } else if let Some(does) = state.next_step {
+        let key = part(key_or_line(keys, Command::DemoFix), Role::Key);
+        vec![key, part(format!(" {does} "), Role::Fg)]
     } else {
-        let does = if state.steps_taken == 0 { " applies the fix " } else { " next step " };
-        vec![part(key_or_line(keys, Command::DemoFix), Role::Key), part(does, Role::Fg)]
+        Vec::new()
     };
     let key = |what| part(key_or_line(keys, Command::Simulate(what)), Role::Key);
     let gap = || part("  ", Role::Fg);

@@ -16,6 +16,8 @@ use crate::tui::widgets::canvas::{Canvas, Part, part};
 
 /// Columns of a fact's name.
 const LABEL: usize = 17;
+/// The share of requests for which routers found cached blocks. Engines' cache hits have a tile of their own.
+const ROUTER_FINDS: &str = "router finds";
 /// Columns by which a sentence goes on further right.
 const INDENT: usize = 2;
 
@@ -188,7 +190,8 @@ fn missing(why: &str, glyphs: &Glyphs) -> Part {
 
 fn requests(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
     if router.routed == 0 && router.decisions == 0 {
-        return fact("requests", vec![missing("none seen yet", glyphs)]);
+        let why = if router.tells_of_requests() { "none seen yet" } else { router.why_silent() };
+        return fact("requests", vec![missing(why, glyphs)]);
     }
     let rate = text::short(router.routed_per_second);
     fact(
@@ -206,7 +209,7 @@ fn requests(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
 fn hits(context: &PanelContext<'_>, glyphs: &Glyphs) -> Fact {
     let router = &context.snapshot.router;
     if router.overlap_known == 0 {
-        return fact("cache hits", vec![missing("no request with known hits yet", glyphs)]);
+        return fact(ROUTER_FINDS, vec![missing("no request with known hits yet", glyphs)]);
     }
     let now = context.snapshot.felt.found.map_or_else(
         || missing("no request in the last min", glyphs),
@@ -217,7 +220,7 @@ fn hits(context: &PanelContext<'_>, glyphs: &Glyphs) -> Fact {
     let found = text::count(router.overlap_known.saturating_sub(router.overlap_zero));
     let total =
         format!(" {} {found} of {} since start", glyphs.dot, text::count(router.overlap_known));
-    fact("cache hits", vec![now, part(total, Role::Muted)])
+    fact(ROUTER_FINDS, vec![now, part(total, Role::Muted)])
 }
 
 fn cost(router: &RouterSummary, glyphs: &Glyphs) -> Fact {

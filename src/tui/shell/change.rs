@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
-use crate::domain::Timestamp;
+use crate::domain::{RESOLVED_AFTER, Timestamp};
 use crate::snapshot::{Feed, FindingRow, Snapshot};
 
 /// Figures are of the minute before them; a moment before a change has nothing of it.
 const BEFORE: Duration = Duration::from_secs(1);
+
+/// Pods restart one after the other: a fix works in part before nothing shows the finding any more.
+const IN_PART: Duration = Duration::from_secs(60);
 
 /// Returns the moment before the last change that somebody made or that a fix brought; none where nothing
 /// changed that is still being told of.
@@ -15,13 +18,17 @@ pub(super) fn baseline(live: &Snapshot) -> Option<Timestamp> {
         Feed::Demo(demo) => demo.change.as_ref().map(|change| change.at),
         Feed::Live | Feed::Replay(_) => None,
     };
-    let changed = changed.or_else(|| live.findings.iter().find_map(began_to_heal));
-    changed.map(|at| at.before(BEFORE))
+    let changed = changed.map(|at| at.before(BEFORE));
+    changed.or_else(|| live.findings.iter().find_map(while_it_was_true))
 }
 
-/// Returns when what heals `finding`, or healed it, was applied, or was first seen.
-fn began_to_heal(finding: &FindingRow) -> Option<Timestamp> {
+/// Returns a moment at which `finding` was true, before what heals it, or healed it, had an effect.
+fn while_it_was_true(finding: &FindingRow) -> Option<Timestamp> {
     let rollout = finding.fix.as_ref().and_then(|fix| fix.rollout.as_ref());
-    let heals = finding.mending.or(finding.resolved);
-    rollout.and_then(|rollout| rollout.applied).or(heals)
+    if let Some(applied) = rollout.and_then(|rollout| rollout.applied) {
+        return Some(applied.before(BEFORE));
+    }
+    // It is resolved half a minute after nothing shows it any more.
+    let healed = finding.mending.or(finding.resolved.map(|at| at.before(RESOLVED_AFTER)))?;
+    Some(healed.before(IN_PART).max(finding.raised))
 }

@@ -143,14 +143,14 @@ fn finding(
         finding.evidence.iter().map(|row| proof(row, context, mark, role, glyphs)).collect();
     sheet.evidence("EVIDENCE", &proofs);
     sheet.gap();
-    sheet.say("REFUTED BY", &finding.refuted_by, Role::Fg);
+    sheet.say("WOULD DISPROVE THIS", &finding.refuted_by, Role::Fg);
     sheet.gap();
     if let Some(fix) = &finding.fix {
         apply(sheet, fix, context.keys);
     }
     sheet.gap();
     for (at, other) in finding.competing.iter().enumerate() {
-        sheet.say(if at == 0 { "WEIGHED" } else { "" }, other, Role::Fg);
+        sheet.say(if at == 0 { "ALTERNATIVES RULED OUT" } else { "" }, other, Role::Fg);
     }
     if !finding.explains.is_empty() {
         let said = format!("{}: they follow from it", finding.explains.join(", "));
@@ -205,7 +205,7 @@ fn check(sheet: &mut Sheet, check: &CheckRow, glyphs: &'static Glyphs) {
         }
         CheckVerdict::Found => sheet.say("VERDICT", &format!("{mark} found"), role),
         CheckVerdict::Unknown { missing } => {
-            let said = format!("{mark} unknown, so not healthy");
+            let said = format!("{mark} not judged: more data is needed");
             sheet.say("VERDICT", &said, role);
             sheet.say("MISSING", missing, Role::Fg);
         }

@@ -70,7 +70,12 @@ fn extra(answers: &Foresight) -> String {
     }
     let bytes = answers.block_bytes.map_or_else(
         || String::from("bytes per block unknown"),
-        |bytes| format!("{} per GPU", text::bytes(whole(bytes * duplicates.extra as f64))),
+        |bytes| {
+            format!(
+                "{} over all ranks, one GPU of each",
+                text::bytes(whole(bytes * duplicates.extra as f64))
+            )
+        },
     );
     let hot = duplicates.extra_hot as f64 / duplicates.extra as f64;
     format!("{} extra copies ({bytes}), {} hot.", text::count(duplicates.extra), percent(hot))

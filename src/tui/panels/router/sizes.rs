@@ -33,9 +33,13 @@ pub(super) fn fact(context: &PanelContext<'_>, glyphs: &Glyphs) -> Fact {
     if claims.is_empty() {
         return super::fact("block size", vec![missing("not reported yet", glyphs)]);
     }
-    let (state, word) = verdict(&claims, judge::sizes_found(context.snapshot));
+    let found = judge::sizes_found(context.snapshot);
+    let by_model = found == State::Ok && has_one_size_a_model(context.snapshot);
+    let (state, word) =
+        if by_model { (State::Ok, "each model has its own") } else { verdict(&claims, found) };
     // By size, so that the two sides of a disagreement stand against each other.
-    let sides = format_sides(&sides_of(&claims), glyphs);
+    let between = if by_model { glyphs.dot } else { glyphs.differs };
+    let sides = joined(&sides_of(&claims), between);
     let mut parts = vec![part(format!("{} {sides}", state.glyph(glyphs)), state.role())];
     if let Some(declared) = claims.get(&ClaimOf::Declared) {
         let said: Vec<String> = declared.iter().map(u64::to_string).collect();
@@ -48,12 +52,26 @@ pub(super) fn fact(context: &PanelContext<'_>, glyphs: &Glyphs) -> Fact {
 
 /// Returns sizes with everybody who has them: `16 engine, router ≠ 32 publisher`.
 pub fn format_sides(sides: &BTreeMap<u64, Vec<ClaimOf>>, glyphs: &Glyphs) -> String {
+    joined(sides, glyphs.differs)
+}
+
+fn joined(sides: &BTreeMap<u64, Vec<ClaimOf>>, between: &str) -> String {
     let side = |(size, of): (&u64, &Vec<ClaimOf>)| {
         let names: Vec<&str> = of.iter().map(|of| of.name()).collect();
         format!("{size} {}", names.join(", "))
     };
     let sides: Vec<String> = sides.iter().map(side).collect();
-    sides.join(&format!(" {} ", glyphs.differs))
+    sides.join(&format!(" {between} "))
+}
+
+/// Returns true where workers serve several models, and all of one model have one size.
+fn has_one_size_a_model(snapshot: &Snapshot) -> bool {
+    let mut models: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
+    for row in snapshot.workers.iter().filter(|row| !row.gone) {
+        let Some(model) = row.belongs.model.as_deref() else { return false };
+        models.entry(model).or_default().extend(judge::sizes(&row.block_size));
+    }
+    models.len() > 1 && models.values().all(|sizes| sizes.len() == 1)
 }
 
 fn claims(snapshot: &Snapshot) -> Claims {
@@ -113,8 +131,10 @@ fn verdict(claims: &Claims, found: State) -> (State, &'static str) {
     let known = |any: &[ClaimOf]| any.iter().any(|of| claims.contains_key(of));
     if sizes.len() > 1 {
         (judge::figure(true, found), "they differ")
-    } else if declared.is_some_and(|declared| !sizes.is_empty() && *declared != sizes) {
-        (judge::figure(true, found), "the declared size differs")
+    } else if declared.is_some_and(|declared| !sizes.is_empty() && *declared != sizes)
+        && found > State::Ok
+    {
+        (found, "the declared size differs")
     } else if !known(&[ClaimOf::Engine, ClaimOf::Publisher]) {
         (State::Unknown, "the sizes of the workers are not reported")
     } else if !known(&[ClaimOf::Engine]) {
@@ -123,6 +143,8 @@ fn verdict(claims: &Claims, found: State) -> (State, &'static str) {
         (State::Unknown, "the publisher's size is not reported")
     } else if !known(&[ClaimOf::Card, ClaimOf::Router]) {
         (State::Unknown, "the router's size is not reported")
+    } else if declared.is_some_and(|declared| *declared != sizes) {
+        (State::Ok, "all but the declared size agree")
     } else {
         (State::Ok, "all agree")
     }
