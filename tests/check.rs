@@ -4,14 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 
+use kvtop::domain::{SourceName, SourceState, Stake};
 use kvtop::record::{Header, RecordWriter};
 use kvtop::report::prometheus::{self, Level, Process, Watched};
+use kvtop::snapshot::{CheckVerdict, SourceRow, Standing};
 use serde_json::Value;
 
 use crate::nats::{Publisher, recording};
 use crate::support::nats_server::NatsServer;
 use crate::support::prometheus::holds;
-use crate::support::{captures, fixture, frames, played, scratch};
+use crate::support::{captures, findings, fixture, frames, pictures, played, scratch};
 
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kvtop"));
@@ -291,4 +293,43 @@ fn a_history_that_was_not_read_is_unknown_and_says_how_much_of_it_was() {
     assert_eq!(report["status"], "UNKNOWN");
     assert_eq!(report["incomplete"][0], "read only 29,720 of 1,003,485 stored messages (2 %)");
     assert_eq!(report["catching_up"]["percent"], 2);
+}
+
+/// The states of a healthy deployment with this source down.
+fn with_down(name: SourceName, beside: &[SourceName]) -> Standing {
+    let mut picture = findings::with(pictures::healthy(), Vec::new());
+    for check in &mut picture.checks {
+        check.verdict = CheckVerdict::Clear;
+    }
+    let row = picture.sources[0].clone();
+    let named = |name: &SourceName, state| SourceRow { name: name.clone(), state, ..row.clone() };
+    picture.sources = beside.iter().map(|name| named(name, SourceState::Live)).collect();
+    picture.sources.push(named(&name, SourceState::Down));
+    picture.standing()
+}
+
+#[test]
+fn a_source_that_was_asked_for_and_is_down_is_unknown_not_ok() {
+    let nats = [SourceName::Nats];
+    for name in [SourceName::Etcd, SourceName::Kubernetes, SourceName::Discovery, SourceName::Zmq] {
+        assert_eq!(with_down(name, &nats), Standing::Unknown);
+    }
+    assert_eq!(with_down(SourceName::Metrics, &nats), Standing::Unknown);
+    // Pods that kvtop found by itself may serve no metrics.
+    let pods = [SourceName::Nats, SourceName::Kubernetes];
+    assert_eq!(with_down(SourceName::Metrics, &pods), Standing::Ok);
+}
+
+#[test]
+fn a_warning_is_the_status_and_names_what_is_not_known_behind_it() {
+    let mut picture = findings::with(pictures::healthy(), vec![findings::pressure()]);
+    for check in &mut picture.checks {
+        if check.stake == Stake::Core {
+            check.verdict = CheckVerdict::Unknown { missing: String::from("needs store events") };
+        }
+    }
+    let said = kvtop::report::check::text(&picture);
+
+    assert!(said.starts_with("KVTOP WARNING - KVT010 "), "{said}");
+    assert!(said.contains("; not known: needs store events |"), "{said}");
 }

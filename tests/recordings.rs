@@ -235,3 +235,13 @@ fn a_header_with_a_wrong_value_says_which() {
 
     assert!(error.contains("floating point `1.0`, expected a string"), "{error}");
 }
+
+#[test]
+fn a_named_pipe_is_refused_and_not_waited_for() {
+    let path = scratch().join("pipe.frames");
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+
+    let error = Recording::open(&path).err().unwrap();
+
+    assert!(matches!(error, RecordError::Open { .. }), "{error}");
+}

@@ -18,9 +18,9 @@ const GTC_DEMO: [&str; 5] = [
 /// A step in a few words.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// What it does, after the key that takes it.
+    /// The label behind the key that takes it.
     pub does: &'static str,
-    /// The same once it is taken.
+    /// The report once it is taken.
     pub done: &'static str,
 }
 

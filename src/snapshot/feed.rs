@@ -58,7 +58,7 @@ pub struct DemoState {
     pub fix: String,
     /// Number of story steps taken.
     pub steps_taken: usize,
-    /// What the next step of the story does, in a few words; none after the last. The first is the fix.
+    /// The next step of the story, in a few words; none after the last. The first is the fix.
     pub next_step: Option<&'static str>,
     /// Conversations that users hold at once.
     pub users: usize,

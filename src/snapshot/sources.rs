@@ -53,11 +53,11 @@ pub struct SourceRow {
 }
 
 impl SourceRow {
-    /// Returns in words that it does not deliver, and why.
+    /// Returns in words that kvtop waits for it, and why.
     pub fn absence(&self) -> String {
         match self.why.as_str() {
-            "" => format!("needs {}, which does not answer", self.name),
-            why => format!("needs {}, which does not answer: {why}", self.name),
+            "" => format!("waits for {} to answer", self.name),
+            why => format!("waits for {} to answer: {why}", self.name),
         }
     }
 }

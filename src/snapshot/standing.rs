@@ -120,7 +120,9 @@ impl Snapshot {
         if let Some(hole) = self.ledger.hole.as_ref().filter(|_| judged) {
             return Lack::Hole(hole);
         }
-        let asked = self.check_with(if core { Stake::Core } else { Stake::History });
+        // The reason of rejected stores is asked for first: it is what goes wrong.
+        let first = if self.refuses_for_unknown_reasons() { Stake::History } else { Stake::Core };
+        let asked = self.check_with(if core { first } else { Stake::History });
         match asked.map(|check| &check.verdict) {
             Some(CheckVerdict::Unknown { missing }) => Lack::Check(missing),
             _ => Lack::Everything,

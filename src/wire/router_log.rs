@@ -112,7 +112,7 @@ fn read_parts(text: &str, reading: &Reading<'_>, pod: &Arc<str>, facts: &mut Fac
 /// `Selected worker: …` up to 1.2, `Selected worker` with fields from 1.3, `Selected pinned worker`.
 fn decision(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
     let line = line.at("Selected worker").or_else(|| line.at("Selected pinned worker"))?;
-    // From 1.4 on other modes log their choices too (dynamo-runtime 1.6.1, `push_router`).
+    // Other modes log their choices too (dynamo-runtime 1.6.1, `pipeline::network::egress::push_router`).
     let mode = line.word("router_mode=");
     if mode.is_some_and(|mode| !["kv", "direct"].contains(&mode)) {
         return None;
@@ -316,6 +316,22 @@ impl Line<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_choices_of_the_kv_router_are_decisions() {
+        // As ai-dynamo 1.6.1 logs them.
+        let of = |mode: &str| {
+            let text = format!(
+                "2026-11-27T08:08:53.166949Z  INFO http-request: \
+                 dynamo_runtime::pipeline::network::egress::push_router: Selected worker \
+                 router_mode=\"{mode}\" worker_id=8451182942117296906 method=POST \
+                 uri=/v1/chat/completions request_id=478521da model=\"m\""
+            );
+            decision(&Reading::new(&text).line(), &"frontend".into()).is_some()
+        };
+        assert!(of("kv") && of("direct"));
+        assert!(!of("round-robin") && !of("random") && !of("least-loaded"));
+    }
 
     #[test]
     fn the_cost_of_1_6_reads_with_its_credit() {

@@ -1,6 +1,7 @@
 //! Block sizes of workers, compared with each other.
 
-use kvtop::domain::Timestamp;
+use kvtop::diagnose::Verdict;
+use kvtop::domain::{Timestamp, WorkerId};
 use kvtop::frame::{Body, Frame, Origin};
 use kvtop::snapshot::{CheckVerdict, Snapshot};
 
@@ -176,4 +177,17 @@ fn a_card_says_which_workers_compute_prompts_only() {
         note,
         "Auto-configured KV block sizes: 16 (the others), 32 (prefill) (from worker reports)"
     );
+}
+
+#[test]
+fn more_models_than_are_looked_at_one_by_one_are_unknown_not_clear() {
+    let served = |models: u64| {
+        let mut evidence = super::rules::healthy();
+        let one = |model| (WorkerId(model), format!("model-{model}").into());
+        evidence.models = (1..=models).map(one).collect();
+        let rule = kvtop::diagnose::rule("KVT001").unwrap();
+        matches!(rule.judge(&evidence), Verdict::Unknown { .. })
+    };
+    assert!(!served(2));
+    assert!(served(65));
 }

@@ -100,3 +100,43 @@ fn a_router_mode_that_cannot_be_read_is_said_to_be_unknown() {
     let found = linted(&text);
     assert_eq!(found.unjudged.iter().map(|it| it.id).collect::<Vec<_>>(), ["KVT005"], "{found:?}");
 }
+
+/// Logins, tokens and prompts as scripts hold them beside a command of Dynamo.
+const BESIDE: [&str; 16] = [
+    "curl -u admin:CANARY https://h/x;",
+    "sshpass -p CANARY ssh h;",
+    "export SLACK=xoxb-1234567890123-CANARY;",
+    "export G=gho_CANARY0123456789abc;",
+    "export DB='Server=db;Uid=a;Pwd=CANARY';",
+    "mysql -pCANARY -h db;",
+    "redis-cli -a CANARY;",
+    "export PGPASS=CANARY;",
+    "wget --header 'X-Auth: CANARY' h;",
+    "export SIG='https://b.blob/x?sv=1&sig=CANARY';",
+    "echo you are a helpful CANARY;",
+    "export MYPW=CANARY;",
+    "PIN=CANARY",
+    "login --user a --pass CANARY;",
+    "x --pw CANARY;",
+    "printf CANARY |",
+];
+
+#[test]
+fn no_line_of_a_script_is_repeated_that_does_more_than_run_dynamo() {
+    let script = |before: &str| {
+        let args = format!(
+            "            - |\n              {before} exec python3 -m dynamo.trtllm --publish-events-and-metrics \
+             --kv-block-size 64\n"
+        );
+        manifest(&args, "").replace("[python3, -m, dynamo.trtllm]", "[bash, -c]")
+    };
+    for before in BESIDE {
+        let found = linted(&script(before));
+        let said = kvtop::report::lint::text(&found) + &kvtop::report::lint::json(&found);
+        assert!(!flaws(&found, "KVT001").is_empty(), "{before}: {found:?}");
+        assert!(!said.contains("CANARY"), "{before}: {said}");
+    }
+    let harmless = "ulimit -n 65536 && export HF_HOME=/models;";
+    let found = linted(&script(harmless));
+    assert!(kvtop::report::lint::text(&found).contains("--kv-block-size 32\n"), "{found:?}");
+}

@@ -358,3 +358,24 @@ async fn frames_that_find_no_room_are_counted_and_the_source_says_it_is_lossy() 
     assert_eq!(attached.others.dropped(), 0, "a loss belongs to one source");
     attached.end().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_applications_publish_beside_dynamo_is_not_kept() {
+    let events: Vec<Published> = recording("1.0.2-healthy")
+        .into_iter()
+        .filter(|(it, _)| it.ends_with(".kv-events"))
+        .collect();
+    let prompt =
+        ("namespace.dynamo.endpoint.generate.chat".to_owned(), b"{\"prompt\":\"secret\"}".to_vec());
+    let server = NatsServer::with_jetstream();
+    let publisher = Publisher::to(&server.url()).await;
+    let mut attached = Attached::to(&at(&server.url()));
+    attached.until_live().await;
+
+    publisher.publish(&[prompt.clone(), events[0].clone()]).await;
+
+    attached.until_delivered(2).await;
+    let kept = lanes(&[(prompt.0, Vec::new()), events[0].clone()]);
+    assert_eq!(lanes(&attached.delivered), kept);
+    attached.end().await;
+}

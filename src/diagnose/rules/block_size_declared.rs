@@ -11,6 +11,9 @@ use crate::diagnose::{Finding, Rule, Verdict};
 use crate::domain::{Backend, ClaimOf, ClaimWhat, Grade, Severity, Topic};
 use crate::dynamo::{flag, release, variable};
 
+/// The default when no size is declared (ai-dynamo 0.9.0 to 1.6.1, `frontend/`).
+const DEFAULT: u32 = 16;
+
 pub(super) struct BlockSizeDeclared;
 
 impl Rule for BlockSizeDeclared {
@@ -31,8 +34,9 @@ impl Rule for BlockSizeDeclared {
          plugins hash with a size of their own setting.\nDetected by comparing the setting on the frontend's pod \
          with the sizes that workers report, or, while KVT001 is active, with the size that its fix gives them. \
          The built-in default is a note, and is ignored once requests have cache hits. A value written in the \
-         configuration is a warning; if the router does not read that value, the warning never changes the exit \
-         code of kvtop check, and becomes a note once requests have cache hits."
+         configuration is a warning. If the router does not read that value, the warning never changes the exit \
+         code of kvtop check. A written value that only repeats the default is a note once requests have cache \
+         hits."
     }
 
     fn is_advisory(&self, finding: &Finding) -> bool {
@@ -192,8 +196,9 @@ fn found(evidence: &Evidence, declared: &SizeClaim, worker: &SizeClaim, size: u3
     let decides = decides(evidence, declared);
     let unread = !decides && evidence.settings.router_kind == RouterKind::Frontend;
     let set = declared.ground > Ground::Default;
-    let severity =
-        if set && !is_idle(evidence, declared) { Severity::Warning } else { Severity::Info };
+    // A written default may not be intentional.
+    let repeats = declared.tokens == DEFAULT && is_idle(evidence, declared);
+    let severity = if set && (decides || !repeats) { Severity::Warning } else { Severity::Info };
     let effect = if decides {
         "This router hashes requests with the declared size, so it finds no cached blocks."
     } else if unread {

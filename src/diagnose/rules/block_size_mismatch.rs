@@ -190,12 +190,15 @@ fn rest(evidence: &Evidence, sight: &Sight, publishes: bool) -> Verdict {
             evidence.thresholds.min_stores,
             total.kv.counters.stores
         )),
-        _ if agree => Verdict::unknown(phrase!(
+        Sight::NothingToSee if agree => Verdict::unknown(phrase!(
             "needs requests with a repeated prefix: workers and router report blocks{}, but no \
                          request had a cache hit",
             sized
         )),
-        _ => Verdict::unknown("no data on cache hits (needs router logs, events or metrics)"),
+        _ => Verdict::unknown(phrase!(
+            "needs to know of more requests whether they had a cache hit, from router logs, events or metrics ({} so far)",
+            Count(evidence.router.tally.overlaps.best().known)
+        )),
     }
 }
 
