@@ -8,7 +8,7 @@ mod heard;
 mod published;
 
 use crate::diagnose::Origin;
-use crate::diagnose::evidence::{Evidence, Ground, RouterKind, SizeClaim};
+use crate::diagnose::evidence::{Evidence, Ground, MODELS, RouterKind, SizeClaim};
 use crate::diagnose::measure;
 use crate::diagnose::phrase::{Count, Decimal, Phrase, phrase};
 use crate::diagnose::rules::blind::{self, Sight};
@@ -145,7 +145,10 @@ fn rest(evidence: &Evidence, sight: &Sight, publishes: bool) -> Verdict {
         ));
     }
     if evidence.has_too_many_models() {
-        return Verdict::unknown("needs fewer models: their requests are looked at for 64 of them");
+        return Verdict::unknown(phrase!(
+            "needs fewer models: requests are looked at for {} of them",
+            MODELS
+        ));
     }
     // Without a KV router nothing compares blocks; KVT005 reports that.
     if let Some(mode) = evidence.other_mode() {

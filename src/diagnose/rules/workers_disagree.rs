@@ -4,7 +4,7 @@ use crate::diagnose::measure;
 use crate::diagnose::phrase::{Phrase, phrase};
 use std::sync::Arc;
 
-use crate::diagnose::evidence::{Evidence, SizeClaim};
+use crate::diagnose::evidence::{Evidence, MODELS, SizeClaim};
 use crate::diagnose::fix::{Fix, Part};
 use crate::diagnose::rules::block_size_mismatch::{mended_size, worker_size_flag};
 use crate::diagnose::sizes::SizesByWorker;
@@ -73,7 +73,10 @@ impl Rule for WorkersDisagree {
             ));
         }
         if sizes.len() < 2 && evidence.has_too_many_models() {
-            return Verdict::unknown("needs fewer models: block sizes are compared for 64 of them");
+            return Verdict::unknown(phrase!(
+                "needs fewer models: block sizes are compared for {} of them",
+                MODELS
+            ));
         }
         match sizes.as_slice() {
             [] => Verdict::unknown(
