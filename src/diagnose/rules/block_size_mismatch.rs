@@ -134,21 +134,25 @@ fn blind_models(evidence: &Evidence) -> impl Iterator<Item = (String, Evidence, 
     })
 }
 
-/// Returns the verdict when no mismatch was found.
-fn rest(evidence: &Evidence, sight: &Sight, publishes: bool) -> Verdict {
+/// Returns what is needed to judge each of several models.
+fn open_models(evidence: &Evidence) -> Option<Phrase> {
     if let Some((model, ..)) = blind_models(evidence).next() {
-        return Verdict::unknown(phrase!(
+        return Some(phrase!(
             "needs the block size that workers of {} publish with: no request for {} hits the cache, \
              and no source reports that size",
             model,
             model
         ));
     }
-    if evidence.has_too_many_models() {
-        return Verdict::unknown(phrase!(
-            "needs fewer models: requests are looked at for {} of them",
-            MODELS
-        ));
+    evidence
+        .has_too_many_models()
+        .then(|| phrase!("needs fewer models: requests are looked at for {} of them", MODELS))
+}
+
+/// Returns the verdict when no mismatch was found.
+fn rest(evidence: &Evidence, sight: &Sight, publishes: bool) -> Verdict {
+    if let Some(open) = open_models(evidence) {
+        return Verdict::unknown(open);
     }
     // Without a KV router nothing compares blocks; KVT005 reports that.
     if let Some(mode) = evidence.other_mode() {
