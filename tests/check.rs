@@ -296,7 +296,7 @@ fn a_history_that_was_not_read_is_unknown_and_says_how_much_of_it_was() {
 }
 
 /// The states of a healthy deployment with this source down.
-fn with_down(name: SourceName, beside: &[SourceName]) -> Standing {
+fn with_down(name: &SourceName, beside: &[SourceName]) -> Standing {
     let mut picture = findings::with(pictures::healthy(), Vec::new());
     for check in &mut picture.checks {
         check.verdict = CheckVerdict::Clear;
@@ -304,7 +304,7 @@ fn with_down(name: SourceName, beside: &[SourceName]) -> Standing {
     let row = picture.sources[0].clone();
     let named = |name: &SourceName, state| SourceRow { name: name.clone(), state, ..row.clone() };
     picture.sources = beside.iter().map(|name| named(name, SourceState::Live)).collect();
-    picture.sources.push(named(&name, SourceState::Down));
+    picture.sources.push(named(name, SourceState::Down));
     picture.standing()
 }
 
@@ -312,12 +312,12 @@ fn with_down(name: SourceName, beside: &[SourceName]) -> Standing {
 fn a_source_that_was_asked_for_and_is_down_is_unknown_not_ok() {
     let nats = [SourceName::Nats];
     for name in [SourceName::Etcd, SourceName::Kubernetes, SourceName::Discovery, SourceName::Zmq] {
-        assert_eq!(with_down(name, &nats), Standing::Unknown);
+        assert_eq!(with_down(&name, &nats), Standing::Unknown);
     }
-    assert_eq!(with_down(SourceName::Metrics, &nats), Standing::Unknown);
+    assert_eq!(with_down(&SourceName::Metrics, &nats), Standing::Unknown);
     // Pods that kvtop found by itself may serve no metrics.
     let pods = [SourceName::Nats, SourceName::Kubernetes];
-    assert_eq!(with_down(SourceName::Metrics, &pods), Standing::Ok);
+    assert_eq!(with_down(&SourceName::Metrics, &pods), Standing::Ok);
 }
 
 #[test]
