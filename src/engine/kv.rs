@@ -308,7 +308,7 @@ fn follow_prefixes(
                 Landing::default()
             } else {
                 let told = router.overlaps.best().known > 0;
-                prefixes.reuse.stored(rank, *parent, blocks, told)
+                prefixes.reuse.stored(rank, *parent, blocks, event.at, told)
             };
             Followed {
                 known_stores: 0,

@@ -296,11 +296,11 @@ impl Learner<'_> {
                 counts.routed += 1;
             }
             if let Some(request) = &decision.request {
-                self.known
-                    .routing
-                    .prefixes
-                    .reuse
-                    .request(u32::try_from(index).unwrap_or(u32::MAX), request);
+                self.known.routing.prefixes.reuse.request(
+                    u32::try_from(index).unwrap_or(u32::MAX),
+                    request,
+                    at,
+                );
             }
             if let Some(record) = self.known.fleet.workers.ranks_mut().get_mut(index) {
                 record.note_begun(at);

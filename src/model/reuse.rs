@@ -12,7 +12,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use super::rank_block::{RankBlock, sign};
-use crate::domain::{Block, FastMap, SequenceHash};
+use crate::domain::{Block, FastMap, SequenceHash, Timestamp};
 pub use votes::SizeByStores;
 use votes::Votes;
 
@@ -28,6 +28,10 @@ const OPEN_LIMIT: usize = 64;
 
 /// A prompt waits for this many stores of its rank.
 const WAIT_STORES: usize = 8;
+
+/// The last chains of a rank whose lengths are kept for requests of which routers tell late: they write a request's
+/// choice and its end within a moment, and logs are read every second or so.
+const RECENT: usize = 16;
 
 /// The details kept of a block.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,6 +51,13 @@ struct Waiting {
     depths: Vec<u64>,
 }
 
+/// What waits for a rank's stores, and the lengths of its last chains with their times, the oldest first.
+#[derive(Debug, Default)]
+struct Followed {
+    waiting: VecDeque<Waiting>,
+    recent: VecDeque<(Timestamp, u64)>,
+}
+
 /// The way a store continues a known chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Landing {
@@ -62,7 +73,7 @@ pub struct Landing {
 #[derive(Debug, Default)]
 pub struct Reuse {
     links: FastMap<RankBlock, Link>,
-    waiting: FastMap<u32, VecDeque<Waiting>>,
+    ranks: FastMap<u32, Followed>,
     votes: Votes,
     /// Prompts of known length, to compare chains with.
     told: u64,
@@ -71,13 +82,14 @@ pub struct Reuse {
 }
 
 impl Reuse {
-    /// Follows a store of the rank numbered `rank`. `keep` says whether to go on once the memory is
+    /// Follows a store of the rank numbered `rank` at `at`. `keep` says whether to go on once the memory is
     /// used up.
     pub fn stored(
         &mut self,
         rank: u32,
         parent: Option<SequenceHash>,
         blocks: &[Block],
+        at: Timestamp,
         keep: bool,
     ) -> Landing {
         let Some(first) = blocks.first() else { return Landing::default() };
@@ -112,7 +124,7 @@ impl Reuse {
             }
         }
         if anchored {
-            self.compare(rank, u64::from(depth));
+            self.compare(rank, u64::from(depth), at);
         }
         landing
     }
@@ -123,16 +135,19 @@ impl Reuse {
         self.wait(rank, Waiting { request: None, tokens: Some(tokens), depths: Vec::new() });
     }
 
-    /// Notes that `request` goes to the rank numbered `rank`; its length is told at its end.
-    pub fn request(&mut self, rank: u32, request: &Arc<str>) {
+    /// Notes that `request` went to the rank numbered `rank` at `at`; its length is told at its end.
+    pub fn request(&mut self, rank: u32, request: &Arc<str>, at: Timestamp) {
         let request = Some(Arc::clone(request));
-        self.wait(rank, Waiting { request, tokens: None, depths: Vec::new() });
+        let recent = self.ranks.get(&rank).into_iter().flat_map(|known| &known.recent);
+        let since = recent.filter(|(then, _)| *then >= at).map(|(_, depth)| *depth);
+        let depths = since.take(WAIT_STORES).collect();
+        self.wait(rank, Waiting { request, tokens: None, depths });
     }
 
     /// Notes that the prompt of `request` had `tokens` tokens.
     pub fn length(&mut self, request: &str, tokens: u64) {
         self.told += 1;
-        for (rank, waiting) in &mut self.waiting {
+        for (rank, Followed { waiting, .. }) in &mut self.ranks {
             let place = waiting.iter().position(|one| one.request.as_deref() == Some(request));
             if let Some(prompt) = place.and_then(|place| waiting.remove(place)) {
                 self.votes.cast(*rank, &(tokens..=tokens), &prompt.depths);
@@ -142,7 +157,7 @@ impl Reuse {
     }
 
     fn wait(&mut self, rank: u32, prompt: Waiting) {
-        let waiting = self.waiting.entry(rank).or_default();
+        let waiting = &mut self.ranks.entry(rank).or_default().waiting;
         let limit = if prompt.request.is_some() { OPEN_LIMIT } else { WAIT_LIMIT };
         if waiting.len() >= limit
             && let Some(Waiting { tokens: Some(tokens), depths, .. }) = waiting.pop_front()
@@ -152,9 +167,13 @@ impl Reuse {
         waiting.push_back(prompt);
     }
 
-    /// Notes that a chain now is `depth` blocks long.
-    fn compare(&mut self, rank: u32, depth: u64) {
-        let Some(waiting) = self.waiting.get_mut(&rank) else { return };
+    /// Notes that a chain is `depth` blocks long at `at`.
+    fn compare(&mut self, rank: u32, depth: u64, at: Timestamp) {
+        let Followed { waiting, recent } = self.ranks.entry(rank).or_default();
+        if recent.len() >= RECENT {
+            recent.pop_front();
+        }
+        recent.push_back((at, depth));
         for prompt in &mut *waiting {
             if prompt.depths.len() < WAIT_STORES {
                 prompt.depths.push(depth);
@@ -174,7 +193,7 @@ impl Reuse {
     /// Forgets what the rank numbered `rank` stored and was asked: another process took its place.
     pub fn forget(&mut self, rank: u32) {
         self.links.retain(|block, _| !block.is_of(rank));
-        self.waiting.remove(&rank);
+        self.ranks.remove(&rank);
         self.votes.forget(rank);
     }
 
@@ -215,9 +234,9 @@ mod tests {
     fn two_prompts_that_share_a_prefix_fork_from_its_last_block() {
         let mut reuse = Reuse::default();
 
-        let first = reuse.stored(0, None, &chain(10, 4), true);
-        let second = reuse.stored(0, Some(SequenceHash(11)), &chain(20, 2), true);
-        let again = reuse.stored(0, Some(SequenceHash(13)), &chain(30, 1), true);
+        let first = reuse.stored(0, None, &chain(10, 4), Timestamp(1), true);
+        let second = reuse.stored(0, Some(SequenceHash(11)), &chain(20, 2), Timestamp(1), true);
+        let again = reuse.stored(0, Some(SequenceHash(13)), &chain(30, 1), Timestamp(1), true);
 
         assert!(first.root && !first.fork);
         assert!(second.fork && second.landed && !second.root);
@@ -230,8 +249,8 @@ mod tests {
         for n in 0..12_u64 {
             let tokens = 320 + n * 37;
             let request: Arc<str> = n.to_string().into();
-            reuse.request(0, &request);
-            reuse.stored(0, None, &chain(1000 * (n + 1), tokens / 32), true);
+            reuse.request(0, &request, Timestamp(10 * n));
+            reuse.stored(0, None, &chain(1000 * (n + 1), tokens / 32), Timestamp(10 * n + 5), true);
             reuse.length(&request, tokens);
         }
 
@@ -242,14 +261,43 @@ mod tests {
     }
 
     #[test]
+    fn requests_of_which_routers_tell_late_are_compared_with_the_stores_since() {
+        let mut reuse = Reuse::default();
+        for n in 0..12_u64 {
+            let tokens = 40 + n * 7;
+            let request: Arc<str> = n.to_string().into();
+            reuse.stored(0, None, &chain(1000 * (n + 1), tokens / 32), Timestamp(10 * n + 5), true);
+            // Its choice and its end are read together, after its store.
+            reuse.request(0, &request, Timestamp(10 * n));
+            reuse.length(&request, tokens);
+        }
+        let before = reuse.publisher_size();
+        for n in 0..40_u64 {
+            let request: Arc<str> = n.to_string().into();
+            // Nothing was stored since these.
+            reuse.request(0, &request, Timestamp(1000));
+            reuse.length(&request, 40);
+        }
+
+        assert_eq!(before, Some(SizeByStores { tokens: 32, agreeing: 12, prompts: 12 }));
+        assert_eq!(reuse.publisher_size(), None);
+    }
+
+    #[test]
     fn what_most_ranks_prove_is_not_said_of_one_that_differs() {
         let mut reuse = Reuse::default();
         for n in 0..24_u64 {
             let tokens = 320 + n * 37;
             let request: Arc<str> = n.to_string().into();
             let (rank, size) = if n % 6 == 5 { (1, 16) } else { (0, 32) };
-            reuse.request(rank, &request);
-            reuse.stored(rank, None, &chain(1000 * (n + 1), tokens / size), true);
+            reuse.request(rank, &request, Timestamp(10 * n));
+            reuse.stored(
+                rank,
+                None,
+                &chain(1000 * (n + 1), tokens / size),
+                Timestamp(10 * n + 5),
+                true,
+            );
             reuse.length(&request, tokens);
         }
 
@@ -262,7 +310,7 @@ mod tests {
         let mut reuse = Reuse::default();
         for n in 0..12_u64 {
             reuse.prompt(0, 320..=320);
-            reuse.stored(0, Some(SequenceHash(n)), &chain(1000 * (n + 1), 10), true);
+            reuse.stored(0, Some(SequenceHash(n)), &chain(1000 * (n + 1), 10), Timestamp(1), true);
         }
 
         assert_eq!(reuse.publisher_size(), None);
