@@ -9,6 +9,7 @@ mod router;
 mod settings;
 mod silence;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,6 +67,9 @@ pub struct Evidence {
     pub largest: Vec<SizeClaim>,
     /// The models that workers serve, as far as they say.
     pub models: Vec<(WorkerId, Arc<str>)>,
+    /// Workers with a model card whose instance is not in discovery, where those of others are: they do not serve
+    /// yet, or not any more.
+    pub unlisted: BTreeSet<WorkerId>,
     /// Settings, as far as they are known.
     pub settings: Settings,
     /// The mirror.

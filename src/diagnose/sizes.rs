@@ -230,6 +230,7 @@ mod tests {
                 component: None,
                 role: None,
                 model: None,
+                dynamo_namespace: None,
                 tokens,
                 ground: Ground::Observed,
                 source: "log".into(),

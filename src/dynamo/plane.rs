@@ -48,6 +48,15 @@ pub const SUBJECT_COMPONENT: &str = ".component.";
 /// The separator of namespace and component in the name of a stream.
 pub const STREAM_COMPONENT: &str = "-component-";
 
+/// Returns the Dynamo namespace to which a worker appended a suffix to get `name`, if `name` has one
+/// (`DYN_NAMESPACE_WORKER_SUFFIX`, a hash by the operator in hexadecimal digits, from Dynamo 1.0 on).
+pub fn without_suffix(name: &str) -> Option<&str> {
+    const SHORTEST: usize = 6;
+    let (base, suffix) = name.rsplit_once('-')?;
+    let hash = suffix.len() >= SHORTEST && suffix.bytes().all(|byte| byte.is_ascii_hexdigit());
+    hash.then_some(base)
+}
+
 /// Prefix of the keys of discovery records.
 pub const RECORDS: &str = "v1/";
 

@@ -21,10 +21,6 @@ const NAMESPACES: usize = 64;
 /// Subjects whose verdict is remembered.
 const REMEMBERED: usize = 32;
 
-/// Length of the shortest suffix that workers append to their namespace (`DYN_NAMESPACE_WORKER_SUFFIX`,
-/// a hash of the operator, from Dynamo 1.0 on).
-const SUFFIX: usize = 6;
-
 /// The Dynamo namespaces of the deployments looked at, and what came from others.
 #[derive(Debug, Default)]
 pub(super) struct Foreign {
@@ -124,10 +120,7 @@ impl Foreign {
                 Home::Named(own) => (&**own, Cow::Borrowed(&**base)),
                 Home::Slug(own) => (*own, Cow::Owned(slug(base))),
             };
-            let suffix = own.strip_prefix(&*base).and_then(|rest| rest.strip_prefix('-'));
-            suffix.is_some_and(|suffix| {
-                suffix.len() >= SUFFIX && suffix.bytes().all(|byte| byte.is_ascii_hexdigit())
-            })
+            plane::without_suffix(own) == Some(&*base)
         };
         !self.bases.iter().any(suffixed)
     }

@@ -166,6 +166,7 @@ impl Judge<'_> {
             sizes: self.known.setup().size_claims(ClaimWhat::BlockSize),
             largest: self.known.setup().size_claims(ClaimWhat::LargestBlock),
             models: self.known.setup().models(),
+            unlisted: self.known.fleet.unlisted(),
             settings: self.known.setup().settings(&names),
             tree: self.tree_evidence(at),
             plane: self.plane_evidence(),

@@ -266,6 +266,7 @@ fn size(part: &Part<'_>, of: ClaimOf, worker: Option<WorkerId>) -> Option<SizeCl
         component: None,
         role: Some(part.role.name().into()),
         model: None,
+        dynamo_namespace: None,
         tokens: part.count(ClaimWhat::BlockSize, of).filter(|tokens| *tokens > 0)?,
         ground: Ground::Setting,
         source: Arc::clone(&claim.source),

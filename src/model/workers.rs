@@ -42,10 +42,20 @@ pub struct WorkerRecord {
     pub since: Option<Timestamp>,
     /// Its component, as discovery names it.
     pub component: Option<Arc<str>>,
+    /// Its Dynamo namespace, as discovery names it.
+    pub dynamo_namespace: Option<Arc<str>>,
     /// Its Dynamo namespace, as the first subject of its KV events names it; none over ZMQ.
     pub home: Option<Arc<str>>,
     /// The positions of its ranks among all.
     ranks: Vec<usize>,
+}
+
+/// A worker that discovery named before anything else did.
+#[derive(Debug)]
+struct Announced {
+    at: Timestamp,
+    /// Its component and Dynamo namespace; none where only its model was named.
+    place: Option<(Arc<str>, Arc<str>)>,
 }
 
 /// All workers, in order of first sight.
@@ -57,8 +67,8 @@ pub struct Workers {
     by_id: FastMap<WorkerId, usize>,
     /// Pods that were seen before the worker whose name hashes to theirs.
     pods: FastMap<WorkerId, Arc<str>>,
-    /// Workers that discovery named before anything else did, with their components.
-    announced: FastMap<WorkerId, (Timestamp, Option<Arc<str>>)>,
+    /// Workers that discovery named before anything else did.
+    announced: FastMap<WorkerId, Announced>,
     /// The start of each one's present incarnation, each with the slot before its own.
     births: FastMap<WorkerId, (Timestamp, Slot)>,
     refused: u64,
@@ -99,6 +109,8 @@ impl Workers {
         if index == number {
             let pod = self.pods.get(&id).map(Arc::clone);
             let announced = self.announced.remove(&id);
+            let place = announced.as_ref().and_then(|it| it.place.clone());
+            let (component, dynamo_namespace) = place.unzip();
             self.records.push(WorkerRecord {
                 id,
                 number,
@@ -106,9 +118,10 @@ impl Workers {
                 gone: false,
                 left: None,
                 left_before: None,
-                joined: announced.as_ref().map(|(at, _)| *at),
-                since: announced.as_ref().map(|(at, _)| *at),
-                component: announced.and_then(|(_, component)| component),
+                joined: announced.as_ref().map(|it| it.at),
+                since: announced.as_ref().map(|it| it.at),
+                component,
+                dynamo_namespace,
                 home: None,
                 ranks: Vec::new(),
             });
@@ -186,7 +199,8 @@ impl Workers {
         let Some(worker) = self.by_id.get(&id).and_then(|index| self.records.get_mut(*index))
         else {
             if membership.present && self.announced.len() < RANK_LIMIT {
-                self.announced.insert(id, (at, Some(Arc::clone(&membership.component))));
+                let place = (Arc::clone(&membership.component), Arc::clone(&membership.namespace));
+                self.announced.insert(id, Announced { at, place: Some(place) });
             }
             if !membership.present {
                 self.announced.remove(&id);
@@ -196,6 +210,7 @@ impl Workers {
         if membership.present {
             worker.joined.get_or_insert(at);
             worker.component = Some(Arc::clone(&membership.component));
+            worker.dynamo_namespace = Some(Arc::clone(&membership.namespace));
         }
     }
 
@@ -223,7 +238,7 @@ impl Workers {
     /// Notes that discovery has a model of worker `id`, unless the worker was seen or named before.
     pub fn announce(&mut self, id: WorkerId, at: Timestamp) {
         if !self.by_id.contains_key(&id) && self.announced.len() < RANK_LIMIT {
-            self.announced.entry(id).or_insert((at, None));
+            self.announced.entry(id).or_insert(Announced { at, place: None });
         }
     }
 
@@ -321,10 +336,18 @@ impl Workers {
         self.announced.contains_key(&id)
     }
 
+    /// Returns true for a worker whose instance is in discovery: a model card alone does not serve.
+    pub fn is_listed(&self, id: WorkerId) -> bool {
+        let seen = self.worker(id).filter(|worker| !worker.gone);
+        let early = self.announced.get(&id);
+        seen.is_some_and(|worker| worker.dynamo_namespace.is_some())
+            || early.is_some_and(|it| it.place.is_some())
+    }
+
     /// Returns when discovery first named a worker that is in it; none before it did.
     pub fn first_joined(&self) -> Option<Timestamp> {
         let seen = self.records.iter().filter_map(|worker| worker.joined);
-        seen.chain(self.announced.values().map(|(at, _)| *at)).min()
+        seen.chain(self.announced.values().map(|it| it.at)).min()
     }
 
     /// Returns how many workers are in discovery.

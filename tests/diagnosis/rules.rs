@@ -163,6 +163,7 @@ pub(super) fn size(of: ClaimOf, worker: u64, tokens: u32) -> SizeClaim {
         component: None,
         role: None,
         model: None,
+        dynamo_namespace: None,
         tokens,
         ground: Ground::Setting,
         source: "a test".into(),
@@ -399,6 +400,57 @@ fn models_of_different_block_sizes_do_not_disagree() {
     let two_models = rule.judge(&evidence);
 
     assert_eq!((said(&same_model), said(&two_models)), ("found", "clear"));
+}
+
+#[test]
+fn only_workers_of_one_dynamo_namespace_must_agree() {
+    let judged = |namespaces: [&str; 2], odd: Option<(&str, u32)>| {
+        let mut evidence = healthy();
+        evidence.sizes.clear();
+        let workers = [(1, namespaces[0], 16), (2, namespaces[1], 32)];
+        let odd = odd.map(|(namespace, tokens)| (3, namespace, tokens));
+        for (worker, namespace, tokens) in workers.into_iter().chain(odd) {
+            let dynamo_namespace = (!namespace.is_empty()).then(|| namespace.into());
+            let claim = size(ClaimOf::Card, worker, tokens);
+            let ground = Ground::Observed;
+            evidence.sizes.push(SizeClaim { dynamo_namespace, ground, ..claim });
+        }
+        kvtop::diagnose::rule("KVT002").unwrap().judge(&evidence)
+    };
+
+    assert_eq!(said(&judged(["a", "a"], None)), "found");
+    let note = "Auto-configured KV block sizes: 16 (a), 32 (b) (from worker reports)";
+    assert_eq!(judged(["a", "b"], None), Verdict::clear(note));
+    // Within one of them sizes differ all the same, and live cards prove it.
+    match judged(["a", "b"], Some(("b", 64))) {
+        Verdict::Found(finding) => assert_eq!(finding.grade, kvtop::domain::Grade::Confirmed),
+        other => panic!("{other:?}"),
+    }
+    // A worker of which nobody knows the namespace may be of either.
+    assert_eq!(said(&judged(["a", "b"], Some(("", 32)))), "unknown");
+    // A pod names its namespace without the suffix that its worker appends.
+    assert_eq!(said(&judged(["a", "a-3f2c81d0"], None)), "unknown");
+}
+
+#[test]
+fn a_card_without_an_instance_is_no_side_of_a_difference() {
+    let judged = |unlisted: &[u64]| {
+        let mut evidence = healthy();
+        evidence.sizes.clear();
+        for (worker, tokens) in [(1, 16), (2, 32), (3, 32)] {
+            let claim = size(ClaimOf::Card, worker, tokens);
+            evidence.sizes.push(SizeClaim { ground: Ground::Observed, ..claim });
+        }
+        evidence.unlisted = unlisted.iter().map(|worker| WorkerId(*worker)).collect();
+        kvtop::diagnose::rule("KVT002").unwrap().judge(&evidence)
+    };
+
+    assert_eq!(said(&judged(&[])), "found");
+    let Verdict::Unknown { missing } = judged(&[1]) else { panic!("judged a worker that left") };
+    let missing = missing.to_string();
+    assert!(missing.starts_with("needs the instance of") && missing.contains("32"), "{missing}");
+    // Where nobody serves, nobody is left out.
+    assert_eq!(said(&judged(&[1, 2, 3])), "found");
 }
 
 /// Prefill workers with blocks of 64 tokens, decode workers with 16, and one with `odd`.

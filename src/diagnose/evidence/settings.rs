@@ -33,6 +33,8 @@ pub struct SizeClaim {
     pub role: Option<Arc<str>>,
     /// The model it is of, where whoever says so may serve several.
     pub model: Option<Arc<str>>,
+    /// The Dynamo namespace of whoever it is of, where that is known.
+    pub dynamo_namespace: Option<Arc<str>>,
     /// Tokens per block.
     pub tokens: u32,
     /// The ground.

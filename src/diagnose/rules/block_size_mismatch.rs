@@ -297,8 +297,14 @@ fn other_router<'a>(evidence: &'a Evidence, worker: &SizeClaim) -> Option<&'a Si
     let own = evidence.settings.router_kind == RouterKind::OwnSize;
     // The workers seen may serve only one of several models; another model may use another size.
     let several = evidence.models_of_routers() > 1;
+    // Workers may append a suffix to the namespace of their deployment.
+    let elsewhere = |claim: &SizeClaim| match (&claim.dynamo_namespace, &worker.dynamo_namespace) {
+        (Some(of), Some(own)) => !own.starts_with(&**of),
+        _ => false,
+    };
     evidence.best_by_subject(ClaimOf::Router).into_iter().find(|claim| {
-        (own || claim.ground > Ground::Default)
+        !elsewhere(claim)
+            && (own || claim.ground > Ground::Default)
             && (!several || claim.model.is_none())
             && claim.tokens != worker.tokens
             && is_as_new(evidence, claim, worker)

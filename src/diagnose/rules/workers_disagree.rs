@@ -4,7 +4,7 @@ use crate::diagnose::measure;
 use crate::diagnose::phrase::{Phrase, phrase};
 use std::sync::Arc;
 
-use crate::diagnose::evidence::{Evidence, MODELS, SizeClaim};
+use crate::diagnose::evidence::{Evidence, Ground, MODELS, SizeClaim};
 use crate::diagnose::fix::{Fix, Part};
 use crate::diagnose::rules::block_size_mismatch::{mended_size, worker_size_flag};
 use crate::diagnose::sizes::SizesByWorker;
@@ -24,7 +24,7 @@ impl Rule for WorkersDisagree {
     }
 
     fn about(&self) -> &'static str {
-        "All workers of a model must use the same block size, because the router hashes each request once, with \
+        "All workers of a model in one Dynamo namespace must use the same block size, because the router hashes each request once, with \
          one size. Routers reject workers whose model card differs from the first one (the card's checksum \
          covers the size), and their error does not name the size.\nDetected by comparing one size of each \
          present worker: the size in its live model card, or else the size that it was started with. Cards are \
@@ -55,17 +55,18 @@ impl Rule for WorkersDisagree {
             (
                 model.open.is_none() && model.sizes.len() > 1,
                 model.open.is_some(),
-                model.untold.is_some(),
+                model.untold.is_some() || model.unlisted.is_some(),
                 model.sizes.len(),
             )
         });
-        let SizesByWorker { sizes, claims, untold, open, .. } = models.pop().unwrap_or_default();
+        let compared = models.pop().unwrap_or_default();
+        let SizesByWorker { sizes, claims, untold, unlisted, open, namespaced, .. } = &compared;
         if let Some(open) = open {
-            return Verdict::unknown(phrase!("needs {}; block sizes are {}", open, listed(&sizes)));
+            return Verdict::unknown(phrase!("needs {}; block sizes are {}", open, listed(sizes)));
         }
         // Old and new workers coexist during a rollout.
         if let (true, Some(change)) = (sizes.len() > 1, evidence.in_rollout()) {
-            let sizes = listed(&sizes);
+            let sizes = listed(sizes);
             return Verdict::unknown(phrase!(
                 "waiting for a rollout to end: {}; block sizes are {}",
                 change,
@@ -82,6 +83,12 @@ impl Rule for WorkersDisagree {
             [] => Verdict::unknown(
                 "needs the workers' block sizes (no model card, pod or log reports one)",
             ),
+            [(size, _)] if unlisted.is_some() => Verdict::unknown(phrase!(
+                "needs the instance of {} in discovery: its model card says {} tokens, but those of serving workers say {}",
+                unlisted.map_or_else(Arc::default, |claim| claim.who(evidence)),
+                unlisted.map_or(0, |claim| claim.tokens),
+                size
+            )),
             [(size, _)] => match untold {
                 Some(claim) => Verdict::unknown(phrase!(
                     "needs the model card of {}: that worker was started with {} tokens, but other cards say {}",
@@ -93,22 +100,25 @@ impl Rule for WorkersDisagree {
                     phrase!("Auto-configured KV block size: {} (from worker reports)", size)
                 })),
             },
-            [(most, _), ..] => differ(evidence, &sizes, &claims, *most).into(),
+            [(most, _), ..] => {
+                // If KVT001 must be fixed first, the size of its fix counts, not the most common one.
+                let one = !namespaced && evidence.models_served().len() == 1;
+                let aim = if one { mended_size(evidence) } else { None };
+                differ(evidence, sizes, claims, *most, aim.filter(|aim| aim != most)).into()
+            }
         }
     }
 }
 
-/// Returns the finding for workers with different block sizes; most of them use `most` tokens.
+/// Returns the finding for workers with different block sizes; most of them use `most` tokens, and KVT001's fix sets
+/// `aim`, if that is another size.
 fn differ(
     evidence: &Evidence,
     sizes: &[(u32, Vec<Arc<str>>)],
     claims: &[&SizeClaim],
     most: u32,
+    aim: Option<u32>,
 ) -> Finding {
-    // If KVT001 must be fixed first, the size of its fix counts, not the most common one.
-    let one = evidence.models_served().len() == 1;
-    let aim = if one { mended_size(evidence) } else { None };
-    let aim = aim.filter(|aim| *aim != most);
     let to = aim.unwrap_or(most);
     let odd = sizes.iter().filter(|(size, _)| *size != to);
     let odd: Vec<String> = odd.flat_map(|(_, who)| who.iter().map(ToString::to_string)).collect();
@@ -117,9 +127,10 @@ fn differ(
         claim.proof(measure::block_size(claim.of).of(&who))
     };
     let proofs: Vec<Proof> = claims.iter().take(16).map(proof).collect();
+    let observed = claims.iter().all(|claim| claim.ground == Ground::Observed);
     Finding {
         severity: Severity::Critical,
-        grade: Grade::ConfigOnly,
+        grade: if observed { Grade::Confirmed } else { Grade::ConfigOnly },
         summary: phrase!("Workers use different block sizes: {}.", listed(sizes)),
         effect: "The router hashes with one size: it rejects the other workers, or never finds their blocks."
             .into(),
@@ -140,8 +151,10 @@ fn listed(sizes: &[(u32, Vec<Arc<str>>)]) -> Phrase {
 
 /// Returns the note for parts of the deployment that each agree internally, but not with one another.
 fn agreement(models: &[SizesByWorker<'_>]) -> Option<Phrase> {
-    let parts: Vec<(u32, &str)> =
-        models.iter().filter_map(|model| Some((model.sizes.first()?.0, model.part?))).collect();
+    let parts: Vec<(u32, &str)> = models
+        .iter()
+        .filter_map(|model| Some((model.sizes.first()?.0, model.part.as_deref()?)))
+        .collect();
     let named = |(size, part): &(u32, &str)| phrase!("{} ({})", size, part);
     let named = Phrase::joined(", ", parts.iter().map(named));
     let text = phrase!("Auto-configured KV block sizes: {} (from worker reports)", named);

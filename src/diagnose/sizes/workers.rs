@@ -1,5 +1,6 @@
 //! Block sizes of workers, compared with those of others that serve the same.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use super::standing::About;
 use crate::diagnose::evidence::{Evidence, Ground, MODELS, SizeClaim};
 use crate::diagnose::phrase::{Phrase, phrase};
 use crate::domain::{ClaimOf, Releases, Timestamp, WorkerId};
-use crate::dynamo::release;
+use crate::dynamo::{plane, release};
 
 impl Evidence {
     /// Compares the sizes of workers that must agree, for each model separately. Each present worker has one
@@ -40,17 +41,67 @@ impl Evidence {
         Some(phrase!("{} {} {} s ago", name, did, self.at.since(at).as_secs()))
     }
 
+    /// Compares the sizes of the workers of `model`; where they differ, in each Dynamo namespace separately, because
+    /// a router hashes for the workers of one (0.9 frontends that look at several refuse workers of another size).
     fn sizes_of_model(&self, model: Option<&str>) -> Vec<SizesByWorker<'_>> {
         let all = self.sizes_among(model, |_| true);
+        let workers = || all.claims.iter().chain(&all.untold);
+        let namespaces: BTreeSet<&str> =
+            workers().filter_map(|claim| claim.dynamo_namespace.as_deref()).collect();
+        if all.agrees() || namespaces.len() < 2 {
+            return self.sizes_of_part(all, model, None);
+        }
+        // Pods tell the namespace without the suffix that a worker appends.
+        let bases: BTreeSet<&str> =
+            namespaces.iter().filter_map(|name| plane::without_suffix(name)).collect();
+        let unplaced = workers()
+            .any(|claim| claim.dynamo_namespace.as_deref().is_none_or(|name| bases.contains(name)));
+        let open = if unplaced {
+            Some("the Dynamo namespace of every worker: only workers of one must agree")
+        } else if namespaces.len() > MODELS {
+            Some("fewer Dynamo namespaces: 64 are compared")
+        } else {
+            None
+        };
+        let parts = namespaces.iter().take(MODELS).flat_map(|name| {
+            let of_it = |claim: &SizeClaim| claim.dynamo_namespace.as_deref() == Some(*name);
+            self.sizes_of_part(self.sizes_among(model, of_it), model, Some(name))
+        });
+        let mut parts: Vec<_> = parts.collect();
+        if open.is_some() {
+            parts.push(SizesByWorker { open, ..all });
+        }
+        parts
+    }
+
+    /// Splits `all`, the sizes of the workers of `model` and `namespace`, by prefill and the others, where these
+    /// may differ.
+    fn sizes_of_part<'a>(
+        &'a self,
+        all: SizesByWorker<'a>,
+        model: Option<&str>,
+        namespace: Option<&str>,
+    ) -> Vec<SizesByWorker<'a>> {
         let apart = self.prefill_apart();
         if all.agrees() || apart == Some(false) {
-            return vec![all];
+            return vec![SizesByWorker {
+                part: namespace.map(|name| name.to_owned().into()),
+                namespaced: namespace.is_some(),
+                ..all
+            }];
         }
-        let parts =
-            [(false, "the others"), (true, "prefill")].map(|(prefill, part)| SizesByWorker {
-                part: Some(part),
-                ..self.sizes_among(model, |claim| claim.is_prefill() == Some(prefill))
-            });
+        let parts = [(false, "the others"), (true, "prefill")].map(|(prefill, part)| {
+            let among = |claim: &SizeClaim| {
+                let here = namespace.is_none() || claim.dynamo_namespace.as_deref() == namespace;
+                here && claim.is_prefill() == Some(prefill)
+            };
+            let part = match namespace {
+                Some(name) => format!("{part} of {name}").into(),
+                None => Cow::Borrowed(part),
+            };
+            let namespaced = namespace.is_some();
+            SizesByWorker { part: Some(part), namespaced, ..self.sizes_among(model, among) }
+        });
         let placed = all.claims.iter().chain(&all.untold).all(|claim| claim.is_prefill().is_some());
         let agree = parts.iter().all(SizesByWorker::agrees);
         match (apart, placed) {
@@ -100,6 +151,17 @@ impl Evidence {
     fn compared<'a>(&'a self, of: ClaimOf, claims: Vec<&'a SizeClaim>) -> SizesByWorker<'a> {
         let (mut judged, set): (Vec<_>, Vec<_>) =
             claims.into_iter().partition(|claim| claim.ground == Ground::Observed);
+        // Where none serves, all are alike.
+        let away =
+            |claim: &&SizeClaim| claim.worker.is_some_and(|worker| self.unlisted.contains(&worker));
+        let mut unlisted = None;
+        if !judged.iter().all(away) {
+            let tokens: BTreeSet<u32> =
+                judged.iter().filter(|claim| !away(claim)).map(|claim| claim.tokens).collect();
+            unlisted =
+                judged.iter().find(|claim| away(claim) && !tokens.contains(&claim.tokens)).copied();
+            judged.retain(|claim| !away(claim));
+        }
         let mut untold = None;
         if judged.is_empty() {
             judged = set;
@@ -128,7 +190,13 @@ impl Evidence {
         }
         sizes.sort_by_key(|(tokens, names)| (std::cmp::Reverse(names.len()), *tokens));
         let sizes = sizes.into_iter().map(|(tokens, names)| (tokens, names.into_iter().collect()));
-        SizesByWorker { sizes: sizes.collect(), claims: judged, untold, ..SizesByWorker::default() }
+        SizesByWorker {
+            sizes: sizes.collect(),
+            claims: judged,
+            untold,
+            unlisted,
+            ..SizesByWorker::default()
+        }
     }
 }
 
@@ -141,15 +209,19 @@ pub struct SizesByWorker<'a> {
     pub claims: Vec<&'a SizeClaim>,
     /// The start setting of a worker without a card, if it differs from the live cards of the others.
     pub untold: Option<&'a SizeClaim>,
+    /// The model card of a worker whose instance is not in discovery, if its size differs from the others'.
+    pub unlisted: Option<&'a SizeClaim>,
     /// The part of the workers, if parts may have different sizes.
-    pub part: Option<&'static str>,
+    pub part: Option<Cow<'static, str>>,
+    /// True for the workers of one of several Dynamo namespaces.
+    pub namespaced: bool,
     /// The fact that is needed to know whether these workers must agree.
     pub open: Option<&'static str>,
 }
 
 impl SizesByWorker<'_> {
     fn agrees(&self) -> bool {
-        self.sizes.len() < 2 && self.untold.is_none()
+        self.sizes.len() < 2 && self.untold.is_none() && self.unlisted.is_none()
     }
 }
 

@@ -1,11 +1,31 @@
 //! Evidence for each model, where workers serve several.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::domain::{ClaimValue, ClaimWhat, Subject, WorkerId};
-use crate::engine::Setup;
+use crate::domain::{Basis, ClaimOf, ClaimValue, ClaimWhat, Subject, WorkerId};
+use crate::engine::{Fleet, Setup};
 use crate::model::SizeByStores;
+
+impl Fleet {
+    /// Returns the workers with a model card whose instance is not in discovery, where those of others are.
+    pub(super) fn unlisted(&self) -> BTreeSet<WorkerId> {
+        let (mut unlisted, mut listed) = (BTreeSet::new(), false);
+        for stored in self.claims.of_kind(ClaimWhat::BlockSize) {
+            let (ClaimOf::Card, Basis::Observed, Subject::Worker(worker)) =
+                (stored.claim.of, stored.claim.basis, &stored.claim.subject)
+            else {
+                continue;
+            };
+            if self.workers.is_listed(*worker) {
+                listed = true;
+            } else {
+                unlisted.insert(*worker);
+            }
+        }
+        if listed { unlisted } else { BTreeSet::new() }
+    }
+}
 
 impl Setup<'_> {
     /// Returns the models that workers serve.

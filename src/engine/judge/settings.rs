@@ -48,6 +48,7 @@ impl Setup<'_> {
             component,
             role: self.part_of(worker, &claim.subject),
             model: claim.model.clone(),
+            dynamo_namespace: self.dynamo_namespace(worker, &claim.subject),
             tokens: u32::try_from(tokens).ok().filter(|tokens| *tokens > 0)?,
             ground: ground(claim.basis),
             source: Arc::clone(&claim.source),
@@ -57,6 +58,24 @@ impl Setup<'_> {
             at: stored.first,
             last: stored.last,
         })
+    }
+
+    /// Returns the Dynamo namespace of a worker, as discovery names it, or else as its pod or graph deployment does.
+    fn dynamo_namespace(&self, worker: Option<WorkerId>, subject: &Subject) -> Option<Arc<str>> {
+        let known = worker.and_then(|worker| self.fleet.workers.worker(worker));
+        if let Some(name) = known.and_then(|known| known.dynamo_namespace.as_ref()) {
+            return Some(Arc::clone(name)).filter(|name| !name.is_empty());
+        }
+        let of_pod = |pod: &str| self.shown.cluster.pod(pod)?.pod.dynamo_namespace.clone();
+        match subject {
+            Subject::Pod(pod) => of_pod(pod),
+            Subject::Worker(_) => of_pod(known?.pod.as_deref()?),
+            Subject::Component { graph, .. } => {
+                let graph = self.shown.cluster.graphs().find(|known| known.name == *graph)?;
+                graph.dynamo_namespace.clone()
+            }
+            Subject::Deployment => None,
+        }
     }
 
     /// Returns what a worker does: as its card says, by its component in discovery, or else by its role in

@@ -100,6 +100,7 @@ impl Scene<'_, '_> {
             component: None,
             role: None,
             model: None,
+            dynamo_namespace: None,
             tokens: 32,
             ground: Ground::Default,
             source: "default of TensorRT-LLM".into(),
