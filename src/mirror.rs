@@ -118,6 +118,11 @@ impl Mirror {
         Self { semantics, memory_limit, tiers, turned_away: 0 }
     }
 
+    /// Lets it use about `bytes` at most from now on.
+    pub fn set_memory_limit(&mut self, bytes: usize) {
+        self.memory_limit = bytes;
+    }
+
     /// Applies the events of `batch` in order, and adds what each did to `outcomes`. `tick` stamps the
     /// prefixes they touch.
     pub fn apply(&mut self, batch: &KvBatch, tick: u32, outcomes: &mut Vec<Outcome>) {

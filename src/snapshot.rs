@@ -44,7 +44,7 @@ pub use router::{
 };
 pub use series::{Series, SeriesSet};
 pub use sources::{CatchingUp, ClaimRow, RejectRow, Rejects, SourceRow};
-pub use standing::{Lack, Limits, Standing};
+pub use standing::{Lack, Limits, Standing, ranks_beyond};
 pub use tree::TreeSummary;
 pub use workers::{
     Belongs, BlockSizes, Counters, InEngine, Knowledge, RateSet, Rates, RouterLoad, Sourced,

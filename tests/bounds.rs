@@ -164,3 +164,37 @@ fn a_recording_that_unpacks_to_gigabytes_is_read_within_the_limit() {
         println!("{name}: at most {most} MiB");
     }
 }
+
+#[test]
+fn workers_beyond_the_limit_are_left_out_and_the_verdict_says_so() {
+    let path = scratch().join("ids.frames");
+    let mut out = std::io::BufWriter::new(std::fs::File::create(&path).unwrap());
+    writeln!(out, "{{\"kvtop_frames\":1,\"dynamo\":\"0.9.0\"}}").unwrap();
+    for id in 1..=40_000_u64 {
+        let event = format!(
+            "{{\\\"worker_id\\\":{id},\\\"event\\\":{{\\\"event_id\\\":0,\\\"data\\\":{{\\\"stored\\\":\
+             {{\\\"parent_hash\\\":null,\\\"blocks\\\":[{{\\\"block_hash\\\":{id},\\\"tokens_hash\\\":{id}}}]}}}},\
+             \\\"dp_rank\\\":0}}}}"
+        );
+        let subject = "namespace-d-component-backend-kv-events.kv-events";
+        let at = 1_000_000_000 + id * 10;
+        writeln!(out, "{{\"at\":{at},\"from\":{{\"nats\":{{\"subject\":\"{subject}\"}}}},\"text\":\"{event}\"}}")
+            .unwrap();
+    }
+    out.into_inner().unwrap();
+    let path = path.to_str().unwrap();
+
+    let (most, code) = most_memory(kvtop(&["check", "--replay", path]), Duration::from_secs(120));
+    assert_eq!(code, Some(3), "unknown");
+    assert!(most > 5 && most <= LIMIT + ABOVE, "{most} MiB");
+    println!("40,000 workers: at most {most} MiB");
+
+    let said = Command::new(env!("CARGO_BIN_EXE_kvtop"))
+        .args(["check", "--replay", path, "--max-memory", &format!("{LIMIT}MiB")])
+        .env("HOME", scratch())
+        .env_remove("XDG_CONFIG_HOME")
+        .output()
+        .unwrap();
+    let said = String::from_utf8(said.stdout).unwrap();
+    assert!(said.contains("ranks of workers are counted (--max-memory)"), "{said}");
+}

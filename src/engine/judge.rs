@@ -139,7 +139,9 @@ impl Judge<'_> {
                 let enough = watched >= GLIMPSE && (still >= STILL || watched >= MINUTE);
                 enough.then_some(Quiet { still, idle: still >= STILL, requests: told.routed })
             });
-        Coverage { quiet, refusals, stores }
+        let workers = &self.known.fleet.workers;
+        let rank_limit = (workers.refused() > 0).then_some(workers.limit());
+        Coverage { quiet, refusals, stores, rank_limit }
     }
 
     fn evidence(&self, objects: Arc<Objects>, at: Timestamp) -> Evidence {

@@ -49,6 +49,7 @@ impl Knowledge {
             explorer: Explorer::default(),
             warm_up: WarmUp::default(),
         };
+        let workers = Workers::within(options.memory_limit);
         let (mut record, mut routing) = (Record::default(), Routing::default());
         if options.brief {
             record = Record { meters: Meters::new(RANK_HISTORY), journal: Journal::brief() };
@@ -59,7 +60,7 @@ impl Knowledge {
             options,
             times: Times::default(),
             shown: Shown::default(),
-            fleet: Fleet::default(),
+            fleet: Fleet { workers, ..Fleet::default() },
             streams: Streams::default(),
             routing,
             index,

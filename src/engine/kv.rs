@@ -39,6 +39,9 @@ impl Learner<'_> {
         let workers = &mut self.known.fleet.workers;
         let index = |event: &KvEvent| workers.index_of(event.rank).unwrap_or(usize::MAX);
         ranks.extend(batch.events().iter().map(index));
+        let whole = self.known.options.memory_limit;
+        let limit = whole.saturating_sub(workers.bytes()).max(whole / 4);
+        self.known.index.mirror.set_memory_limit(limit);
         let restarted = self.restarts(&batch, &ranks);
         let tick = u32::try_from(self.known.times.cursor.seconds()).unwrap_or(u32::MAX);
         let mut outcomes = std::mem::take(&mut self.pending.outcomes);

@@ -19,7 +19,7 @@ use crate::domain::{Claim, SourceName, SourceNote, SourceState, Subject, Timesta
 use crate::model::{Measured, OverlapBy, Reading, RejectLog, Sources, StoredClaim};
 use crate::snapshot::{
     CatchingUp, ClaimRow, Deployment, EventRow, Feed, Limits, PodRow, RejectRow, Rejects, Series,
-    SeriesSet, Snapshot, SourceRow, Sourced, TreeSummary, ViewQuery, WorkerRow,
+    SeriesSet, Snapshot, SourceRow, Sourced, TreeSummary, ViewQuery, WorkerRow, ranks_beyond,
 };
 use crate::wire::Shape;
 
@@ -255,7 +255,7 @@ pub(super) fn incomplete(known: &Knowledge, shed: u64, at: Timestamp) -> Vec<Str
         reasons.push(format!("{shed} blocks were let go to stay within the memory bound"));
     }
     if known.fleet.workers.refused() > 0 {
-        reasons.push("there are more workers than kvtop keeps".to_owned());
+        reasons.push(ranks_beyond(known.fleet.workers.limit()));
     }
     if known.fleet.claims.evicted() > 0 {
         let evicted = known.fleet.claims.evicted();

@@ -17,6 +17,12 @@ use crate::domain::{FastMap, Membership, Timestamp, WorkerId, WorkerRank};
 /// Most ranks that are kept; a deployment has some thousand at most.
 pub(super) const RANK_LIMIT: usize = 65_536;
 
+/// Memory that a rank takes at most, in bytes: counts by time, gauges, names.
+const RANK_BYTES: usize = 10 << 10;
+
+/// Ranks that are kept however little memory there may be.
+const FEWEST: usize = 512;
+
 /// Most ranks whose counts are kept apart by time. In larger deployments everything counts in every window.
 const SLOTTED_RANKS: usize = 2048;
 
@@ -59,8 +65,10 @@ struct Announced {
 }
 
 /// All workers, in order of first sight.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Workers {
+    /// Most ranks that are kept.
+    limit: usize,
     ranks: Vec<RankRecord>,
     by_rank: FastMap<WorkerRank, usize>,
     records: Vec<WorkerRecord>,
@@ -74,7 +82,38 @@ pub struct Workers {
     refused: u64,
 }
 
+impl Default for Workers {
+    fn default() -> Self {
+        Self::within(usize::MAX)
+    }
+}
+
 impl Workers {
+    /// Returns a list that is empty, and will take about half of `bytes` at most.
+    pub fn within(bytes: usize) -> Self {
+        Self {
+            limit: (bytes / 2 / RANK_BYTES).clamp(FEWEST, RANK_LIMIT),
+            ranks: Vec::new(),
+            by_rank: FastMap::default(),
+            records: Vec::new(),
+            by_id: FastMap::default(),
+            pods: FastMap::default(),
+            announced: FastMap::default(),
+            births: FastMap::default(),
+            refused: 0,
+        }
+    }
+
+    /// Returns the most ranks that are kept.
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// Returns the memory that the ranks take at most, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.ranks.len() * RANK_BYTES
+    }
+
     /// Returns the record of `rank`, made when it is new; none when there are too many.
     pub fn rank_mut(&mut self, rank: WorkerRank) -> Option<&mut RankRecord> {
         let index = self.index_of(rank)?;
@@ -86,7 +125,7 @@ impl Workers {
         if let Some(index) = self.by_rank.get(&rank) {
             return Some(*index);
         }
-        if self.ranks.len() >= RANK_LIMIT {
+        if self.ranks.len() >= self.limit {
             self.refused += 1;
             return None;
         }

@@ -15,7 +15,7 @@ use crate::domain::{RESOLVED_AFTER, Stake, Timestamp, steers};
 use crate::dynamo::plane::EVENTS_BY_ZMQ;
 use crate::snapshot::{
     CheckRow, CheckVerdict, FindingRow, Knowledge, Lack, Quiet, RolloutRow, Severity, Snapshot,
-    Standing,
+    Standing, ranks_beyond,
 };
 
 /// The status of a deployment, in the words of monitoring systems.
@@ -182,6 +182,7 @@ fn missing(snapshot: &Snapshot) -> String {
             let ago = snapshot.at.since(hole.last).as_secs();
             format!("{}, the last {ago} s ago; {}", hole.sentence(), hole.awaited(snapshot.at))
         }
+        Lack::Ranks(limit) => ranks_beyond(limit),
         Lack::Check(missing) => missing.to_owned(),
         Lack::Everything => "no data yet".to_owned(),
     }

@@ -159,6 +159,8 @@ pub struct Coverage {
     pub refusals: u64,
     /// Stores of workers that are there.
     pub stores: u64,
+    /// The most ranks that are kept, where there are more: nothing is known of the others.
+    pub rank_limit: Option<usize>,
 }
 
 /// A deployment with little or no traffic.

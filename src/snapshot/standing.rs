@@ -53,10 +53,17 @@ pub enum Lack<'a> {
     Down(&'a SourceRow),
     /// Messages that are missing.
     Hole(&'a Hole),
+    /// Ranks of workers beyond those that are kept.
+    Ranks(usize),
     /// The input that a check waits for, in its own words.
     Check(&'a str),
     /// No data came at all.
     Everything,
+}
+
+/// Says that nothing is known of ranks beyond the first `limit`.
+pub fn ranks_beyond(limit: usize) -> String {
+    format!("only the first {limit} ranks of workers are counted (--max-memory)")
 }
 
 impl Snapshot {
@@ -87,6 +94,7 @@ impl Snapshot {
             || self.is_unread()
             || self.down().is_some()
             || self.ledger.hole.is_some()
+            || self.coverage.rank_limit.is_some()
     }
 
     /// Returns a source that was asked for and does not deliver: what it would show may be wrong. Metrics are asked for
@@ -114,6 +122,9 @@ impl Snapshot {
         }
         if let Some(row) = self.down() {
             return Lack::Down(row);
+        }
+        if let Some(limit) = self.coverage.rank_limit {
+            return Lack::Ranks(limit);
         }
         let core = self.is_unjudged(Stake::Core);
         let judged = !core && !self.refuses_for_unknown_reasons();

@@ -10,7 +10,9 @@ use ratatui::layout::Rect;
 use super::router;
 use crate::domain::{ClaimOf, Timestamp, Topic};
 use crate::dynamo::plane::EVENTS_BY_ZMQ;
-use crate::snapshot::{CheckRow, CheckVerdict, Feed, FindingRow, Lack, Snapshot, Standing};
+use crate::snapshot::{
+    CheckRow, CheckVerdict, Feed, FindingRow, Lack, Snapshot, Standing, ranks_beyond,
+};
 use crate::tui::command::{Command, Copied};
 use crate::tui::findings;
 use crate::tui::keymap::Keymap;
@@ -232,6 +234,7 @@ fn facts(snapshot: &Snapshot, glyphs: &Glyphs) -> Vec<String> {
         Some(Lack::Silence) => facts.push(format!("no KV events over NATS; {EVENTS_BY_ZMQ}")),
         Some(Lack::Down(row)) => facts.push(text::clean(&row.absence()).into_owned()),
         Some(Lack::Hole(hole)) => facts.push(hole.sentence()),
+        Some(Lack::Ranks(limit)) => facts.push(ranks_beyond(limit)),
         Some(Lack::Check(missing)) => facts.push(text::clean(missing).into_owned()),
         // The progress of reading is named above, the number of checks below.
         Some(Lack::Unread | Lack::Everything) | None => {}
