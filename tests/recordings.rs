@@ -245,3 +245,10 @@ fn a_named_pipe_is_refused_and_not_waited_for() {
 
     assert!(matches!(error, RecordError::Open { .. }), "{error}");
 }
+
+#[test]
+fn a_file_whose_first_line_does_not_end_is_refused_and_not_read_on() {
+    let error = Recording::open(std::path::Path::new("/dev/zero")).err().unwrap();
+
+    assert!(matches!(error, RecordError::NoHeader { .. }), "{error}");
+}

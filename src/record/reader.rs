@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use super::line::{self, Header};
@@ -108,10 +108,12 @@ impl Recording {
     }
 
     fn read_header(&mut self) -> Result<(), RecordError> {
-        let found = self.read_line();
         let none = || RecordError::NoHeader { path: self.path.clone() };
-        match found {
-            Ok(Line::Whole | Line::Unfinished) if self.buffer.len() <= MAX_HEADER => {}
+        self.line += 1;
+        // The end of a longer line is not looked for: a device has none.
+        let limit = u64::try_from(MAX_HEADER).unwrap_or(u64::MAX);
+        match (&mut self.input).take(limit).read_until(b'\n', &mut self.buffer) {
+            Ok(taken) if taken < MAX_HEADER || self.buffer.ends_with(b"\n") => {}
             Ok(_) => return Err(none()),
             Err(source) => return Err(RecordError::Read { path: self.path.clone(), source }),
         }

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use super::output::tell;
@@ -113,8 +114,12 @@ impl Log {
         let lines = if path.as_os_str() == "-" {
             SavedLog::new(&name_of(path), io::stdin(), now, LogText::Read)
         } else {
-            let file = File::open(path)
-                .map_err(|source| RunError::Read { path: path.to_owned(), source })?;
+            let failed = |source| RunError::Read { path: path.to_owned(), source };
+            // A device such as /dev/zero has no end.
+            if std::fs::metadata(path).map_err(failed)?.file_type().is_char_device() {
+                return Err(failed(io::Error::other("a device is no log")));
+            }
+            let file = File::open(path).map_err(failed)?;
             SavedLog::new(&name_of(path), file, now, LogText::Read)
         };
         let mut log = Self { path: path.to_owned(), lines, next: None };
