@@ -11,9 +11,9 @@ const LONGEST_NAME: usize = 200;
 /// The owners of the labels that are kept.
 const DOMAINS: [&str; 5] = [label::PREFIX, "grove.io/", "kubernetes.io/", "k8s.io/", "helm.sh/"];
 
-/// Keeps of annotations those of NVIDIA's operators whose values are names or sizes.
+/// Keeps of annotations those of Dynamo's operator that decoders know.
 pub(super) fn annotations(annotations: Value) -> Value {
-    only(annotations, |key| key.starts_with(label::PREFIX))
+    only(annotations, |key| label::ALL.iter().any(|(_, name, _)| *name == key))
 }
 
 /// Keeps of labels those that Kubernetes and its operators define.
@@ -40,12 +40,13 @@ mod tests {
     #[test]
     fn labels_and_annotations_of_operators_stay() {
         let given = json!({
+            "nvidia.com/enable-grove": "true",
             "nvidia.com/kv-block-size": "32",
             "nvidia.com/note": "what a user wrote here",
             "kubectl.kubernetes.io/last-applied-configuration": "{}",
             "team": "a",
         });
-        assert_eq!(annotations(given.clone()), json!({ "nvidia.com/kv-block-size": "32" }));
+        assert_eq!(annotations(given.clone()), json!({ "nvidia.com/enable-grove": "true" }));
         let kept = labels(given);
         assert!(kept.get("team").is_none() && kept.get("nvidia.com/kv-block-size").is_some());
     }

@@ -19,6 +19,7 @@ use vocabulary::is_known_word;
 
 use crate::dynamo::variable;
 
+use file::kept_of_json;
 pub use file::{kept_of_engine_file, kept_of_record, kept_of_variable};
 
 /// Stands where a value was that may be anything. Decoders take it for a value that is not shown.
@@ -137,19 +138,21 @@ impl Keeper {
         if !is_value(text) {
             return;
         }
-        self.values.insert(text.to_owned());
+        if !is_json(text) {
+            self.values.insert(text.to_owned());
+        }
         self.of_flags.extend(script::references(text).map(str::to_owned));
     }
 
     fn variables(&mut self, object: &mut Value) {
         each(object, DEPTH, &mut |map| {
             for (name, value) in entries(map) {
-                if is_prose(value) && !value.trim_start().starts_with("--") {
+                let read = is_read_variable(&name) || self.of_flags.contains(&name);
+                if is_json(value) && read {
+                    *value = kept_of_json(value);
+                } else if is_prose(value) && !value.trim_start().starts_with("--") {
                     HIDDEN.clone_into(value);
-                } else if is_setting(value)
-                    || is_brokers(&name, value)
-                    || is_value(value) && (is_read_variable(&name) || self.of_flags.contains(&name))
-                {
+                } else if is_setting(value) || is_brokers(&name, value) || is_value(value) && read {
                     self.values.insert(value.clone());
                 } else if self.named.contains(&name) || value.trim_start().starts_with("--") {
                     *value = Script::new(value).kept(self);
@@ -184,21 +187,18 @@ impl Keeper {
         }
         let is_flag = word.starts_with("--") && word.len() > 2;
         if before == After::Flag && !is_flag {
-            return if is_value(word) { word.to_owned() } else { HIDDEN.to_owned() };
+            return kept_of_value(word);
         }
         let (flag, value) = match word.split_once('=') {
             Some((flag, value)) => (flag, Some(value)),
             None => (word, None),
         };
         if takes_value(flag) {
-            return match value {
-                Some(value) if is_value(value) => word.to_owned(),
-                Some(_) => format!("{flag}={HIDDEN}"),
-                None => {
-                    *after = After::Flag;
-                    word.to_owned()
-                }
-            };
+            if let Some(value) = value {
+                return format!("{flag}={}", kept_of_value(value));
+            }
+            *after = After::Flag;
+            return word.to_owned();
         }
         if is_switch(flag) {
             let truth = value.is_none_or(is_setting);
@@ -257,7 +257,11 @@ fn is_name(word: &str) -> bool {
 /// Returns true for a value that is a setting whatever its name: nothing, a number, a truth, a reference.
 fn is_setting(value: &str) -> bool {
     let value = value.trim();
-    let reference = value.starts_with('$') && !value.contains(char::is_whitespace);
+    let name = value.strip_prefix('$').map(|name| {
+        let within = |ends: [char; 2]| name.strip_prefix(ends[0])?.strip_suffix(ends[1]);
+        within(['(', ')']).or_else(|| within(['{', '}'])).unwrap_or(name)
+    });
+    let reference = name.is_some_and(script::is_variable);
     value.is_empty()
         || value.parse::<f64>().is_ok()
         || ["true", "false", "yes", "no", "on", "off"].contains(&&*value.to_ascii_lowercase())
@@ -274,10 +278,26 @@ fn is_brokers(name: &str, value: &str) -> bool {
     name == variable::ZMQ_BROKER_URL && value.split(',').all(of_brokers)
 }
 
+/// Returns true for what may be JSON.
+fn is_json(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '['])
+}
+
+/// Returns what is kept of the value of a flag that kvtop reads.
+fn kept_of_value(text: &str) -> String {
+    if is_json(text) {
+        kept_of_json(text)
+    } else if is_value(text) {
+        text.to_owned()
+    } else {
+        HIDDEN.to_owned()
+    }
+}
+
 /// Returns true for what may be the value of a flag: one word, or JSON.
 fn is_value(text: &str) -> bool {
     let text = text.trim();
-    text.starts_with(['{', '['])
+    is_json(text)
         || text.len() <= LONGEST_NAME && !text.contains(|it: char| it == '=' || it.is_whitespace())
 }
 

@@ -7,7 +7,9 @@ use serde_json::{Map, Value};
 
 use super::read::is_switch;
 use super::vocabulary::{is_known_word, is_word_of_comments};
-use super::{HIDDEN, Keeper, LONGEST_NAME, Script, is_brokers, is_prose, is_setting, is_value};
+use super::{
+    HIDDEN, Keeper, LONGEST_NAME, Script, is_brokers, is_json, is_prose, is_setting, is_value,
+};
 use super::{is_read_variable, takes_value};
 use crate::dynamo::engine::TRTLLM_KEYS;
 use crate::wire::kube_object::engine_config::parsed;
@@ -48,6 +50,16 @@ pub fn kept_of_engine_file(text: &str) -> Option<String> {
     Some(format!("{kept} # {HIDDEN}\n"))
 }
 
+/// Texts in the JSON of flags that decoders read, besides those of files (vLLM 0.12, `config/kv_events.py`).
+const JSON_TEXTS: [&str; 4] = ["endpoint", "publisher", "replay_endpoint", "topic"];
+
+/// Returns what is kept of JSON: the text itself where nothing has to go. Nothing is kept of what is no JSON.
+pub(super) fn kept_of_json(text: &str) -> String {
+    let Ok(value) = serde_json::from_str::<Value>(text) else { return HIDDEN.to_owned() };
+    let kept = of_file(None, &value);
+    if kept == value { text.to_owned() } else { kept.to_string() }
+}
+
 /// Returns what is kept of a value at `key` in a file.
 fn of_file(key: Option<&str>, value: &Value) -> Value {
     match value {
@@ -66,7 +78,8 @@ fn is_known_text(key: Option<&str>, text: &str) -> bool {
     let read = key.is_some_and(|key| {
         let flag = format!("--{}", key.replace('_', "-"));
         let of_engine = |path: &str| path.rsplit('.').next() == Some(key);
-        takes_value(&flag)
+        JSON_TEXTS.contains(&key)
+            || takes_value(&flag)
             || is_switch(&flag)
             || TRTLLM_KEYS.iter().any(|(path, _)| of_engine(path))
     });
@@ -103,6 +116,9 @@ fn has_known_comments(text: &str) -> bool {
 
 /// Returns what is kept of the value of a variable that no command names.
 pub fn kept_of_variable(name: &str, value: &str) -> String {
+    if is_json(value) {
+        return if is_read_variable(name) { kept_of_json(value) } else { HIDDEN.to_owned() };
+    }
     let read = is_setting(value) || is_brokers(name, value);
     let one_word = !is_prose(value) && is_value(value);
     if read || one_word && (is_read_variable(name) || is_known_word(value)) {

@@ -3,10 +3,11 @@
 //! No grammar is followed, so that none can be got wrong: quotes, operators and white space stay as they are,
 //! and only runs of letters are replaced. Reads each byte a bounded number of times.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::read::{is_switch, takes_value};
-use super::{FLAG, HIDDEN, Keeper, is_value};
+use super::{FLAG, HIDDEN, Keeper, is_json, is_value, kept_of_json};
 
 /// Longest value of a flag that is looked at in a script.
 const LONGEST_VALUE: usize = 4096;
@@ -26,7 +27,7 @@ fn is_letter(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || "_-./+,@^".contains(letter) || !letter.is_ascii()
 }
 
-fn is_variable(word: &str) -> bool {
+pub(super) fn is_variable(word: &str) -> bool {
     !word.is_empty()
         && !word.starts_with(|letter: char| letter.is_ascii_digit())
         && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -39,6 +40,36 @@ pub(super) fn references(text: &str) -> impl Iterator<Item = &str> {
         let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
         &rest[..end.unwrap_or(rest.len())]
     })
+}
+
+/// Returns what is kept of the value of a flag that kvtop reads, within the quotes that it has.
+fn kept_in_quotes(value: &str) -> Cow<'_, str> {
+    if !is_json(value.trim_matches(['"', '\'', '\\'])) {
+        return value.into();
+    }
+    let within = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
+    let (open, body, close) = if let Some(body) = within('\'') {
+        ("'", body, "'")
+    } else if let Some(body) = within('"') {
+        ("\"", body, "\"")
+    } else if let Some(body) = value.strip_suffix('"') {
+        // The quotes begin before the flag.
+        ("", body, "\"")
+    } else {
+        ("", value, "")
+    };
+    let escaped = close == "\"";
+    let json = if escaped {
+        Cow::Owned(body.replace("\\\"", "\"").replace("\\\\", "\\"))
+    } else {
+        Cow::Borrowed(body)
+    };
+    let kept = kept_of_json(&json);
+    if kept == json {
+        return value.into();
+    }
+    let kept = if escaped { kept.replace('\\', "\\\\").replace('"', "\\\"") } else { kept };
+    format!("{open}{kept}{close}").into()
 }
 
 impl<'a> Script<'a> {
@@ -148,7 +179,8 @@ impl<'a> Script<'a> {
             copied = at;
             if let Some((start, value)) = self.value_of(run) {
                 copied = start + value.len();
-                kept.push_str(&self.text[run.start..copied]);
+                kept.push_str(&self.text[run.start..start]);
+                kept.push_str(&kept_in_quotes(value));
                 at = copied;
                 continue;
             }

@@ -78,6 +78,55 @@ fn scripts_keep_their_form_and_what_decoders_read() {
 }
 
 #[test]
+fn of_json_in_flags_and_variables_what_decoders_read_stays() {
+    let given = "{\"kv_cache_config\": {\"tokens_per_block\": 32}, \"note\": \"be kind\", \"endpoint\": \"tcp://*:5557\"}";
+    let stays = "{\"kv_cache_config\":{\"tokens_per_block\":32},\"note\":\"(redacted)\",\"endpoint\":\"tcp://*:5557\"}";
+    let escape = |json: &str| json.replace('"', "\\\"");
+    let table = [
+        (
+            format!("exec x --kv-events-config '{given}'"),
+            format!("exec x --kv-events-config '{stays}'"),
+        ),
+        (
+            format!("exec x --kv-events-config \"{}\"", escape(given)),
+            format!("exec x --kv-events-config \"{}\"", escape(stays)),
+        ),
+        (
+            "exec x --kv-events-config '{be kind}'".into(),
+            format!("exec x --kv-events-config '{HIDDEN}'"),
+        ),
+    ];
+    for (script, expected) in table {
+        let container = json!({ "command": ["bash", "-c"], "args": [script] });
+        assert_eq!(kept(&container)["args"][0], expected);
+    }
+    let args = json!([
+        "-m",
+        "dynamo.vllm",
+        "--kv-events-config",
+        given,
+        "--override-engine-args={be kind}"
+    ]);
+    let env = json!([{ "name": "DYN_TRTLLM_OVERRIDE_ENGINE_ARGS", "value": given }]);
+    let kept = kept(&json!({ "args": args, "env": env }));
+    assert_eq!(kept["args"][3], stays);
+    assert_eq!(kept["args"][4], format!("--override-engine-args={HIDDEN}"));
+    assert_eq!(kept["env"][0]["value"], stays);
+    assert_eq!(kept_of_variable("DYN_TRTLLM_OVERRIDE_ENGINE_ARGS", given), stays);
+}
+
+#[test]
+fn a_value_that_only_begins_like_a_reference_is_none() {
+    let kept = |value: &str| kept_of_variable("PASSPHRASE", value);
+
+    assert_eq!(kept("$(POD_NAME)"), "$(POD_NAME)");
+    assert_eq!(kept("${POD_NAME}"), "${POD_NAME}");
+    for secret in ["$uper-secret", "$(a b)", "${A:-secret}", "$$ecret"] {
+        assert_eq!(kept(secret), HIDDEN, "{secret}");
+    }
+}
+
+#[test]
 fn of_variables_those_that_are_read_or_named_by_commands_keep_their_values() {
     let args = ["-m", "dynamo.vllm", "--model", "$(MODEL)", "$(EXTRA)", "--hint", "$(HINT)"];
     let given = json!({
