@@ -14,7 +14,7 @@ use crate::diagnose::Kind;
 use crate::diagnose::Origin;
 use crate::diagnose::measure;
 use crate::diagnose::phrase::{Count, Phrase, phrase};
-use crate::domain::ClaimOf;
+use crate::domain::{ClaimOf, WorkerId};
 pub(super) use sides::Side;
 use standing::{About, Publishing, Standing};
 pub(super) use workers::SizesByWorker;
@@ -133,6 +133,12 @@ impl Evidence {
             (publisher.tokens < block.tokens).then_some((publisher, block))
         });
         pairs.collect()
+    }
+
+    /// Returns the Dynamo namespace of each worker whose block size is known, where that is known.
+    pub fn namespaces_by_worker(&self) -> HashMap<WorkerId, &str> {
+        let claims = self.sizes.iter();
+        claims.filter_map(|it| Some((it.worker?, it.dynamo_namespace.as_deref()?))).collect()
     }
 
     /// Returns the models that are served; one nameless one when there are not several.

@@ -123,7 +123,10 @@ impl Judge<'_> {
         let there = shown
             || self.known.fleet.workers.members() > 0
             || ranks().any(|it| it.last_event.is_some());
-        let little = window.router.routed < limits.min_silent_routed && stores < limits.min_stores;
+        // Requests whose blocks are all cached bring no event, and no choice where nobody reads logs.
+        let requests = told.routed.max(told.prompts);
+        let little = window.router.routed.max(told.prompts) < limits.min_silent_routed
+            && stores < limits.min_stores;
         let hears = self.known.streams.hears_all()
             && self.known.streams.reads(&self.known.times, at).is_none()
             && !self.known.options.logs_only;
@@ -137,7 +140,7 @@ impl Judge<'_> {
                 let last = self.known.times.active;
                 let still = at.since(if last > Timestamp::default() { last } else { attached });
                 let enough = watched >= GLIMPSE && (still >= STILL || watched >= MINUTE);
-                enough.then_some(Quiet { still, idle: still >= STILL, requests: told.routed })
+                enough.then_some(Quiet { still, idle: still >= STILL, requests })
             });
         let workers = &self.known.fleet.workers;
         let rank_limit = (workers.refused() > 0).then_some(workers.limit());
@@ -358,7 +361,6 @@ impl Judge<'_> {
             chains_by_model: self.known.setup().chains_by_model(),
             lengths_told: self.known.routing.prefixes.reuse.told(),
             regret: self.regret(None),
-            hit_rate: router.hit_rate(),
             sourceless: router.sourceless(),
             answered: router.answered,
         }

@@ -94,6 +94,7 @@ impl Learner<'_> {
                 }
                 self.known.routing.prefixes.reuse.length(&prompt.request, prompt.tokens);
                 self.known.routing.decisions.tokens(&prompt.request, prompt.tokens);
+                self.short_prompt(&prompt.request, prompt.tokens, at);
             }
             Fact::Warning(warning) => self.warning(warning, at, source),
             Fact::RouterStart(start) => self.router_start(start, at),
@@ -289,11 +290,13 @@ impl Learner<'_> {
         let rank = WorkerRank { worker: decision.worker, dp_rank };
         self.known.index.explorer.decided(decision, rank, &self.known.index.mirror, at);
         let plain = self.known.routing.router.weight.is_none_or(is_one);
-        let logit = decision.logit.filter(|_| plain && decision.cached_blocks == Some(0.0));
+        let cold = decision.logit.filter(|_| decision.cached_blocks == Some(0.0));
+        let (logit, short) = (cold.filter(|_| plain), self.is_below_a_block(cold));
         if let Some(index) = self.known.fleet.workers.index_of(rank) {
             self.known.record.meters.routed_to(index).add(at, 1);
             if let Some(counts) = self.counts_of(index, at) {
                 counts.routed += 1;
+                counts.short += u64::from(short);
             }
             if let Some(request) = &decision.request {
                 self.known.routing.prefixes.reuse.request(
@@ -323,7 +326,35 @@ impl Learner<'_> {
             self.note_overlap(OverlapBy::Decision, rank, blocks, at);
         }
         self.describe_decision(decision, rank, at, source);
-        self.known.routing.decisions.decided(decision.clone(), at);
+        self.known.routing.decisions.decided(decision.clone(), short, at);
+    }
+
+    /// Returns true where the cost of a choice that found nothing cached shows a prompt shorter than a block: a cost is
+    /// the prompt's blocks, weighed, and the worker's load.
+    fn is_below_a_block(&self, cost: Option<f64>) -> bool {
+        let weight = self.known.routing.router.weight.unwrap_or(1.0);
+        weight > 0.0 && cost.is_some_and(|cost| cost < weight)
+    }
+
+    /// Notes a prompt of `tokens` tokens, if that is less than a block of its worker.
+    fn short_prompt(&mut self, request: &str, tokens: u64, at: Timestamp) {
+        let what = ClaimWhat::BlockSize;
+        let claims = &self.known.fleet.claims;
+        let is_short = |worker| {
+            let own = claims.count(what, ClaimOf::Card, &[Subject::Worker(worker)]);
+            let size = own.or_else(|| claims.any_count(what, ClaimOf::Card));
+            size.is_some_and(|(size, _)| tokens < size)
+        };
+        let Some(decision) = self.known.routing.decisions.shorten(request, is_short) else {
+            return;
+        };
+        let dp_rank = decision.dp_rank.unwrap_or_default();
+        let rank = WorkerRank { worker: decision.worker, dp_rank };
+        if let Some(index) = self.known.fleet.workers.index_of(rank)
+            && let Some(counts) = self.counts_of(index, at)
+        {
+            counts.short += 1;
+        }
     }
 
     /// Returns true for a worker that decodes what others prefill.
@@ -560,6 +591,9 @@ impl Learner<'_> {
         for (pod, name, value) in sums {
             self.known.routing.traffic.take(pod, name, value, at);
             let grown = self.known.routing.router.gauge(pod, name, value);
+            if grown.prompts > 0 {
+                self.known.times.active = self.known.times.active.max(at);
+            }
             self.router_counts(at).sum(&grown);
         }
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::{Decision, FormulaTerm, HitRate, Timestamp, WorkerRank};
+use crate::domain::{Decision, FormulaTerm, HitRate, Timestamp, WorkerId, WorkerRank};
 
 /// Most decisions that are kept.
 const DECISION_LIMIT: usize = 1000;
@@ -37,6 +37,8 @@ pub struct DecisionRecord {
     pub prompt_blocks: Option<u64>,
     /// Length of the prompt in tokens, as the end of the request says from 1.5 on.
     pub prompt_tokens: Option<u64>,
+    /// True once the prompt is known to be shorter than a block.
+    pub short: bool,
 }
 
 /// Blocks that a choice found cached, and blocks that other choices would have found, by the costs of all workers.
@@ -137,8 +139,9 @@ impl Decisions {
         })
     }
 
-    /// Keeps a decision with the terms its router printed before it.
-    pub fn decided(&mut self, decision: Decision, at: Timestamp) {
+    /// Keeps a decision with the terms its router printed before it. `short` says that its cost shows a prompt shorter
+    /// than a block.
+    pub fn decided(&mut self, decision: Decision, short: bool, at: Timestamp) {
         let ours = |term: &FormulaTerm| {
             let same = term.request.is_none() || term.request == decision.request;
             term.router == decision.router && same
@@ -167,6 +170,7 @@ impl Decisions {
             overlap: None,
             prompt_blocks: None,
             prompt_tokens: None,
+            short,
         };
         if let Some(found) = self.early.iter().position(|(hit, then)| fits(&record, hit, *then)) {
             record.prompt_blocks = self.early.remove(found).map(|(hit, _)| hit.isl_blocks);
@@ -197,6 +201,24 @@ impl Decisions {
         for record in self.last.iter_mut().rev().filter(named) {
             record.prompt_tokens = Some(tokens);
         }
+    }
+
+    /// Notes that the prompt of `request` is shorter than a block, where `is_short` says so of its worker. Returns its
+    /// decision if that is news.
+    pub fn shorten(
+        &mut self,
+        request: &str,
+        is_short: impl FnOnce(WorkerId) -> bool,
+    ) -> Option<&Decision> {
+        let named = |record: &&mut DecisionRecord| {
+            record.decision.request.as_deref() == Some(request) && !record.decision.forwarded
+        };
+        let record = self.last.iter_mut().rev().find(named)?;
+        if record.short || !is_short(record.decision.worker) {
+            return None;
+        }
+        record.short = true;
+        Some(&record.decision)
     }
 
     /// Adds the overlap of a request to its decision, when the decision named the request. Returns the
@@ -257,11 +279,11 @@ mod tests {
         let at = |seconds: u64| Timestamp(seconds * 1_000_000);
 
         decisions.length(&hit(1, 10, 4), at(100));
-        decisions.decided(decision(1, 4.0), at(100));
-        decisions.decided(decision(2, 0.0), at(100));
+        decisions.decided(decision(1, 4.0), false, at(100));
+        decisions.decided(decision(2, 0.0), false, at(100));
         decisions.length(&hit(2, 7, 3), at(100));
         decisions.length(&hit(2, 8, 0), at(101));
-        decisions.decided(decision(2, 3.0), at(110));
+        decisions.decided(decision(2, 3.0), false, at(110));
 
         let lengths: Vec<_> = decisions.last().iter().map(|record| record.prompt_blocks).collect();
         assert_eq!(lengths, [Some(10), Some(8), None]);

@@ -101,7 +101,6 @@ struct Scraped {
     queued: Option<f64>,
     registered: Option<f64>,
     routed_to: Option<f64>,
-    hits: [f64; 2],
     prompts: [f64; 2],
     answers: [f64; 2],
     applied: Grown,
@@ -109,6 +108,9 @@ struct Scraped {
     invalid: Grown,
     removed: Grown,
     unknown: Grown,
+    answered: Grown,
+    shares: Grown,
+    share_sum: Grown,
     sourceless: f64,
 }
 
@@ -170,10 +172,13 @@ impl Router {
             GaugeName::Queued => scraped.queued = Some(value),
             GaugeName::Registered => scraped.registered = Some(value),
             GaugeName::RouterWorkers => scraped.routed_to = Some(value),
-            GaugeName::RouterHitSum => scraped.hits[0] = value,
-            GaugeName::RouterHitCount => scraped.hits[1] = value,
+            GaugeName::RouterHitSum => grown.share_sum = scraped.share_sum.follow(value * 1e6),
+            GaugeName::RouterHitCount => grown.shares = scraped.shares.follow(value),
             GaugeName::InputTokenSum => scraped.prompts[0] = value,
-            GaugeName::InputTokenCount => scraped.prompts[1] = value,
+            GaugeName::InputTokenCount => {
+                scraped.prompts[1] = value;
+                grown.prompts = scraped.answered.follow(value);
+            }
             GaugeName::OutputTokenSum => scraped.answers[0] = value,
             GaugeName::OutputTokenCount => scraped.answers[1] = value,
             GaugeName::SourcelessWorkers => scraped.sourceless = value,
@@ -230,15 +235,6 @@ impl Router {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
         let most = most.clamp(0.0, 1e9) as u64;
         most
-    }
-
-    /// Returns the mean share of prompts that routers found cached, by their own metric.
-    pub fn hit_rate(&self) -> Option<f64> {
-        let (sum, count) = self
-            .scrapes
-            .values()
-            .fold((0.0, 0.0), |(a, b), scraped| (a + scraped.hits[0], b + scraped.hits[1]));
-        (count > 0.0).then(|| sum / count)
     }
 
     /// Returns the mean length of a request in tokens, prompt and answer, since the frontends started;

@@ -42,6 +42,8 @@ pub struct KvTally {
 pub struct RequestTally {
     /// Requests routed to it.
     pub routed: u64,
+    /// Of those, the ones whose prompt is known to be shorter than a block: nothing is stored for them.
+    pub short: u64,
     /// Blocks that routers found cached for them.
     pub overlaps: Overlaps,
     /// The same for requests that came when it held blocks already.
@@ -88,6 +90,8 @@ impl Refusals {
 pub struct RouterTally {
     /// Requests routed.
     pub routed: u64,
+    /// Of those, the ones whose prompt is known to be shorter than a block.
+    pub short: u64,
     /// Blocks that routers found cached for them.
     pub overlaps: Overlaps,
     /// The same for requests that came when workers held blocks already.
@@ -130,6 +134,12 @@ pub struct RouterTally {
     pub unreadable: u64,
     /// KV events read.
     pub events: u64,
+    /// Prompts that frontends answered, by their own counters.
+    pub prompts: u64,
+    /// Requests of which routers' own counters tell the share that they found cached.
+    pub shares: u64,
+    /// The sum of these shares, in millionths.
+    pub share_sum: u64,
 }
 
 impl Tally {
@@ -149,6 +159,11 @@ impl KvTally {
 }
 
 impl RequestTally {
+    /// Returns the requests for which an engine stores blocks, unless they are cached.
+    pub fn storing(&self) -> u64 {
+        self.routed.saturating_sub(self.short)
+    }
+
     /// Returns what routers found cached, as told by whoever told most.
     pub fn overlap(&self) -> Overlap {
         self.overlaps.best()
@@ -156,11 +171,22 @@ impl RequestTally {
 }
 
 impl RouterTally {
+    /// Returns the requests for which engines store blocks, unless they are cached.
+    pub fn storing(&self) -> u64 {
+        self.routed.saturating_sub(self.short)
+    }
+
     /// Returns the stores that routers report as rejected because the parent block is unknown, by their logs or their
     /// counters.
     pub fn refused(&self) -> u64 {
         let said = self.parent_full + self.parent_empty + self.parent_unsaid;
         said.max(self.stores_orphaned)
+    }
+
+    /// Returns the mean share of prompts that routers found cached, by their own counters; none where they counted
+    /// no request.
+    pub fn hit_rate(&self) -> Option<f64> {
+        (self.shares > 0).then(|| self.share_sum as f64 / self.shares as f64 / 1e6)
     }
 
     /// Adds what `other` counts of KV events, and not of what routers tell.
@@ -176,6 +202,7 @@ impl RouterTally {
     /// Adds what routers tell of one rank.
     pub fn add_rank(&mut self, requests: &RequestTally, refusals: &Refusals) {
         self.routed += requests.routed;
+        self.short += requests.short;
         self.overlaps.add(&requests.overlaps);
         self.warm.add(&requests.warm);
         self.add_refusals(refusals);
@@ -210,6 +237,7 @@ impl Summed for KvTally {
 impl Summed for RequestTally {
     fn sum(&mut self, other: &Self) {
         self.routed += other.routed;
+        self.short += other.short;
         self.overlaps.add(&other.overlaps);
         self.warm.add(&other.warm);
     }
@@ -224,6 +252,7 @@ impl Summed for Refusals {
 impl Summed for RouterTally {
     fn sum(&mut self, other: &Self) {
         self.routed += other.routed;
+        self.short += other.short;
         self.overlaps.add(&other.overlaps);
         self.warm.add(&other.warm);
         self.parent_full += other.parent_full;
@@ -239,6 +268,9 @@ impl Summed for RouterTally {
         self.stores_invalid += other.stores_invalid;
         self.removals_applied += other.removals_applied;
         self.removals_missing += other.removals_missing;
+        self.prompts += other.prompts;
+        self.shares += other.shares;
+        self.share_sum += other.share_sum;
         self.add_events(other);
     }
 }

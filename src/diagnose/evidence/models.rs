@@ -49,7 +49,7 @@ impl Evidence {
         let tally = &mut part.router.tally;
         (tally.overlaps, tally.warm, tally.routed) = (overlaps, warm, routed);
         part.router.inferred = None;
-        part.router.hit_rate = None;
+        (part.router.tally.shares, part.router.told.shares) = (0, 0);
         let chains = self.router.chains_by_model.iter().find(|(of, _)| **of == *model);
         part.router.chains = chains.map(|(_, size)| *size);
         part

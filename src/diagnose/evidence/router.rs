@@ -38,8 +38,6 @@ pub struct RouterEvidence {
     pub lengths_told: u64,
     /// Cached blocks that the router ignored, over the decisions of the window that log every worker's cost.
     pub regret: Option<Regret>,
-    /// Mean share of prompts found cached, by the router's own metric, since it started.
-    pub hit_rate: Option<f64>,
     /// Workers that serve and whose KV events it has no source for, by its own metric.
     pub sourceless: u64,
     /// Requests whose prompt was computed since kvtop attached, as events about requests say.

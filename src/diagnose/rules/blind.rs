@@ -42,7 +42,7 @@ pub(super) fn look(evidence: &Evidence) -> Sight {
         return Sight::Sees { hits: all.known - all.zero, known: all.known };
     }
     if all.known == 0 {
-        return match evidence.router.hit_rate {
+        return match evidence.router.told.hit_rate() {
             Some(rate) if rate > 0.0 => Sight::Metric { rate },
             _ => Sight::Unknown,
         };
@@ -53,7 +53,7 @@ pub(super) fn look(evidence: &Evidence) -> Sight {
     }
     let total = evidence.total();
     // A prompt with a cached prefix stores no root block; prompts that share a prefix fork from it.
-    let headless = total.requests.routed.saturating_sub(total.kv.roots);
+    let headless = total.requests.storing().saturating_sub(total.kv.roots);
     let reused = total.kv.forks.min(headless);
     if reused < limits.min_reuse {
         return Sight::NothingToSee;

@@ -161,37 +161,60 @@ fn rest(evidence: &Evidence, sight: &Sight, publishes: bool) -> Verdict {
             mode.value
         ));
     }
+    seen(evidence, sight, publishes).unwrap_or_else(|| missing(evidence, sight, publishes))
+}
+
+/// Describes the workers' block size, where one is known.
+fn sized(evidence: &Evidence) -> Phrase {
+    let size = evidence.worker_size();
+    size.map_or(Phrase::default(), |claim| phrase!(" of {} tokens", claim.tokens))
+}
+
+/// Returns the verdict where routers find cached blocks.
+fn seen(evidence: &Evidence, sight: &Sight, publishes: bool) -> Option<Verdict> {
+    let total = evidence.total();
+    let stores = match total.kv.counters.stores {
+        0 => phrase!("no store event was seen"),
+        stores if publishes => phrase!(
+            "{} of {} store events contain blocks{}",
+            Count(total.kv.full_stores()),
+            Count(stores),
+            sized(evidence)
+        ),
+        _ => return None,
+    };
+    let found = match sight {
+        Sight::Sees { hits, known } => {
+            phrase!("{} of {} requests had a cache hit", Count(*hits), Count(*known))
+        }
+        Sight::Metric { rate } => {
+            phrase!("routers find {} % of prompts cached", Decimal(rate * 100.0, 0))
+        }
+        Sight::Blind(_) | Sight::NothingToSee | Sight::Unknown => return None,
+    };
+    let both = if publishes { [stores, found] } else { [found, stores] };
+    Some(Verdict::clear(Phrase::joined("; ", both)))
+}
+
+/// Returns what is missing to judge.
+fn missing(evidence: &Evidence, sight: &Sight, publishes: bool) -> Verdict {
     let total = evidence.total();
     let size = evidence.worker_size().map(|claim| claim.tokens);
     let router = evidence.router_size().map(|(tokens, _)| tokens);
     let agree = size.is_some() && size == router;
-    let sized = size.map_or(Phrase::default(), |size| phrase!(" of {} tokens", size));
+    let known = evidence.router.tally.overlaps.best().known;
+    let told = &evidence.router.told;
+    let found_nothing = told.hit_rate().is_some_and(|rate| rate <= 0.0);
     match sight {
-        Sight::Sees { hits, known } if publishes => Verdict::clear(phrase!(
-            "{} of {} store events contain blocks{}; {} of {} requests had a cache hit",
-            Count(total.kv.full_stores()),
-            Count(total.kv.counters.stores),
-            sized,
-            Count(*hits),
-            Count(*known)
-        )),
-        Sight::Sees { hits, known } if total.kv.counters.stores == 0 => Verdict::clear(phrase!(
-            "{} of {} requests had a cache hit; no store event was seen",
-            Count(*hits),
-            Count(*known)
-        )),
-        Sight::Metric { rate } if publishes => Verdict::clear(phrase!(
-            "{} of {} store events contain blocks{}; routers find {} % of prompts cached",
-            Count(total.kv.full_stores()),
-            Count(total.kv.counters.stores),
-            sized,
-            Decimal(rate * 100.0, 0)
-        )),
         Sight::Blind(_) => Verdict::unknown(
             "needs the block size that workers publish with: no request hits the cache, and no \
                          source reports that size",
         ),
         _ if evidence.plane.logs_only => Verdict::unknown(heard::missing(evidence)),
+        _ if !publishes && found_nothing => Verdict::unknown(phrase!(
+            "needs store events or routers' logs: by their metrics routers found nothing cached for {} requests",
+            Count(told.shares)
+        )),
         _ if !publishes => Verdict::unknown(phrase!(
             "needs at least {} store events ({} so far)",
             evidence.thresholds.min_stores,
@@ -200,11 +223,15 @@ fn rest(evidence: &Evidence, sight: &Sight, publishes: bool) -> Verdict {
         Sight::NothingToSee if agree => Verdict::unknown(phrase!(
             "needs requests with a repeated prefix: workers and router report blocks{}, but no \
                          request had a cache hit",
-            sized
+            sized(evidence)
+        )),
+        _ if known >= evidence.thresholds.min_blind => Verdict::unknown(phrase!(
+            "needs more cached blocks, or longer prompts, to tell why none of {} requests had a cache hit",
+            Count(known)
         )),
         _ => Verdict::unknown(phrase!(
             "needs to know of more requests whether they had a cache hit, from router logs, events or metrics ({} so far)",
-            Count(evidence.router.tally.overlaps.best().known)
+            Count(known)
         )),
     }
 }

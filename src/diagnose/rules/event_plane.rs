@@ -111,8 +111,8 @@ fn silent_for(evidence: &Evidence) -> u64 {
 /// count only if kvtop could not listen at all.
 fn served(evidence: &Evidence) -> u64 {
     let router = &evidence.router;
-    let told = if evidence.listens.is_none() { router.told.routed } else { 0 };
-    router.tally.routed.max(router.answered).max(told)
+    let told = if evidence.listens.is_none() { router.told.storing() } else { 0 };
+    router.tally.storing().max(router.answered).max(told)
 }
 
 /// Returns true once kvtop has listened long enough to expect something.

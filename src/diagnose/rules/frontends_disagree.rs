@@ -1,6 +1,6 @@
 //! KVT013: several routers do not share load, or hash with different block sizes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diagnose::Origin;
 use crate::diagnose::fix::{Change, Part};
@@ -39,6 +39,11 @@ impl Rule for FrontendsDisagree {
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
         if let Some(claims) = at_odds(evidence) {
+            if follow_namespaces(evidence, &claims) {
+                return Verdict::unknown(
+                    "needs the Dynamo namespace of each router: workers of several use different block sizes",
+                );
+            }
             return sizes_differ(evidence, &claims);
         }
         let (seen, there) = (&evidence.router.pods, &evidence.router.replicas);
@@ -96,7 +101,7 @@ impl Rule for FrontendsDisagree {
 fn at_odds(evidence: &Evidence) -> Option<Vec<&SizeClaim>> {
     let claims = evidence.best_by_subject(ClaimOf::Router);
     let models: BTreeSet<&str> = claims.iter().filter_map(|claim| claim.model.as_deref()).collect();
-    let groups = if models.len() > 1 {
+    let groups: Vec<Vec<&SizeClaim>> = if models.len() > 1 {
         let of = |model: Option<&str>| {
             claims.iter().copied().filter(|claim| claim.model.as_deref() == model).collect()
         };
@@ -107,7 +112,28 @@ fn at_odds(evidence: &Evidence) -> Option<Vec<&SizeClaim>> {
     let differ = |group: &Vec<&SizeClaim>| {
         group.first().is_some_and(|first| group.iter().any(|it| it.tokens != first.tokens))
     };
-    groups.into_iter().find(differ)
+    // Each Dynamo namespace has routers of its own.
+    let apart = groups.into_iter().flat_map(|group| {
+        let mut of: BTreeMap<Option<&str>, Vec<&SizeClaim>> = BTreeMap::new();
+        for claim in group {
+            of.entry(claim.dynamo_namespace.as_deref()).or_default().push(claim);
+        }
+        of.into_values()
+    });
+    apart.into_iter().find(differ)
+}
+
+/// Returns true when the workers of several Dynamo namespaces have different sizes, and routers of which nobody knows
+/// the namespace have just these.
+fn follow_namespaces(evidence: &Evidence, claims: &[&SizeClaim]) -> bool {
+    let workers = evidence.best_by_subject(ClaimOf::Card);
+    let of = workers.iter().filter_map(|it| Some((it.dynamo_namespace.as_deref()?, it.tokens)));
+    let of: BTreeSet<(&str, u32)> = of.collect();
+    let namespaces: BTreeSet<&str> = of.iter().map(|(name, _)| *name).collect();
+    let unplaced = claims.iter().any(|claim| claim.dynamo_namespace.is_none());
+    unplaced
+        && namespaces.len() > 1
+        && claims.iter().all(|claim| of.iter().any(|(_, tokens)| *tokens == claim.tokens))
 }
 
 /// Returns the finding for routers that hash with different sizes. If KVT001 names the wrong one, its fix applies.

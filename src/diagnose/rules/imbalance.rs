@@ -136,15 +136,18 @@ impl<'a> Shares<'a> {
     }
 }
 
-/// Returns the workers that are there by what they serve: their models, and prefill or decode alone.
+/// Returns the workers that are there by what they serve: their models, their Dynamo namespace, and prefill or decode
+/// alone.
 fn groups(evidence: &Evidence) -> Vec<Shares<'_>> {
-    let mut groups: BTreeMap<(Vec<&str>, bool, bool), Vec<&RankEvidence>> = BTreeMap::new();
+    let mut groups: BTreeMap<_, Vec<&RankEvidence>> = BTreeMap::new();
+    let namespaces = evidence.namespaces_by_worker();
     for rank in evidence.present() {
         let served = evidence.models.iter().filter(|(worker, _)| *worker == rank.rank.worker);
         let mut models: Vec<&str> = served.map(|(_, model)| model.as_ref()).collect();
         models.sort_unstable();
         let role = rank.role.as_deref().unwrap_or_default().to_ascii_lowercase();
-        let key = (models, role.contains("prefill"), role.contains("decode"));
+        let namespace = namespaces.get(&rank.rank.worker).copied();
+        let key = (models, namespace, role.contains("prefill"), role.contains("decode"));
         groups.entry(key).or_default().push(rank);
     }
     groups.into_values().map(Shares::new).collect()

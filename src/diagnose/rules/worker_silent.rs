@@ -91,18 +91,7 @@ impl Rule for WorkerSilent {
         let silent: Vec<&RankEvidence> =
             judged.iter().copied().filter(|rank| is_silent(rank, evidence)).collect();
         if silent.is_empty() {
-            let quiet = judged
-                .iter()
-                .filter(|rank| !speaks(rank) && rank.tally.requests.routed > 0)
-                .count();
-            return if quiet == 0 {
-                Verdict::clear(phrase!("{} of {} ranks publish KV events", loud, judged.len()))
-            } else {
-                Verdict::unknown(phrase!(
-                    "needs more requests to {} ranks that have published no event yet",
-                    quiet
-                ))
-            };
+            return nobody_silent(&judged, loud);
         }
         if let Some(unheard) = evidence.plane.unheard.first() {
             let missing = unheard.peers.wanted.saturating_sub(unheard.peers.reached);
@@ -113,6 +102,26 @@ impl Rule for WorkerSilent {
         }
         found(evidence, &silent, loud).into()
     }
+}
+
+/// Returns the verdict when `loud` of the judged ranks publish, and none of the others was asked enough to accuse it.
+fn nobody_silent(judged: &[&RankEvidence], loud: usize) -> Verdict {
+    // One that published earlier may have all its prompts cached.
+    let quiet = judged.iter().filter(|rank| !speaks(rank) && rank.last_event.is_none());
+    let quiet: Vec<&str> = quiet.map(|rank| rank.name.as_ref()).collect();
+    let [first, others @ ..] = quiet.as_slice() else {
+        return Verdict::clear(phrase!("{} of {} ranks publish KV events", loud, judged.len()));
+    };
+    let (others, have) = match others.len() {
+        0 => (Phrase::default(), "has"),
+        more => (phrase!(" and {} more", more), "have"),
+    };
+    Verdict::unknown(phrase!(
+        "needs more requests to {}{}, which {} published no event yet",
+        first,
+        others,
+        have
+    ))
 }
 
 /// Tells which ranks should publish. With disaggregated prefill, only prefill workers do.
@@ -132,10 +141,12 @@ fn speaks(rank: &RankEvidence) -> bool {
 fn is_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
     let limits = &evidence.thresholds;
     let overlap = rank.tally.requests.overlap();
+    let requests = &rank.tally.requests;
     let enough = if overlap.known > 0 {
-        overlap.known >= limits.min_silent_routed && overlap.zero == overlap.known
+        let known = overlap.known.saturating_sub(requests.short);
+        known >= limits.min_silent_routed && overlap.zero == overlap.known
     } else {
-        rank.tally.requests.routed >= limits.min_silent_routed_unseen
+        requests.storing() >= limits.min_silent_routed_unseen
     };
     // Counted from the moment when the worker runs and kvtop can hear it.
     let from = evidence.listens.unwrap_or_default().max(rank.born.unwrap_or_default());
@@ -148,7 +159,7 @@ fn is_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
         && rank.held == 0
         && asked
         && enough
-        && rank.tally.requests.routed >= limits.min_silent_routed
+        && requests.storing() >= limits.min_silent_routed
         // An engine without prefix caching has nothing to publish, which is KVT017.
         && evidence.caching_off(rank.rank.worker).is_none()
 }
