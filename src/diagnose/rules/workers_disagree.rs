@@ -34,6 +34,11 @@ impl Rule for WorkersDisagree {
          workers that differ with the size of the others, or, while KVT001 is active, with the size of its fix."
     }
 
+    /// Routers refuse the workers that differ, which then get no request.
+    fn explains(&self) -> &'static [&'static str] {
+        &["KVT011"]
+    }
+
     fn may_be_critical(&self) -> bool {
         true
     }
@@ -101,25 +106,57 @@ impl Rule for WorkersDisagree {
                 })),
             },
             [(most, _), ..] => {
-                // If KVT001 must be fixed first, the size of its fix counts, not the most common one.
-                let one = !namespaced && evidence.models_served().len() == 1;
-                let aim = if one { mended_size(evidence) } else { None };
-                differ(evidence, sizes, claims, *most, aim.filter(|aim| aim != most)).into()
+                let aim = aim(evidence, sizes, *most, *namespaced);
+                differ(evidence, sizes, claims, aim).into()
             }
         }
     }
 }
 
-/// Returns the finding for workers with different block sizes; most of them use `most` tokens, and KVT001's fix sets
-/// `aim`, if that is another size.
+/// The size that all workers should have, and why.
+#[derive(Clone, Copy)]
+enum Aim {
+    /// KVT001's fix sets it.
+    Mended(u32),
+    /// The router hashes with it.
+    Adopted(u32),
+    /// Most workers have it.
+    Most(u32),
+}
+
+impl Aim {
+    fn tokens(self) -> u32 {
+        match self {
+            Self::Mended(tokens) | Self::Adopted(tokens) | Self::Most(tokens) => tokens,
+        }
+    }
+}
+
+/// Returns the size that all workers should have; most of them have `most`.
+fn aim(evidence: &Evidence, sizes: &[(u32, Vec<Arc<str>>)], most: u32, namespaced: bool) -> Aim {
+    if namespaced {
+        return Aim::Most(most);
+    }
+    // If KVT001 must be fixed first, the size of its fix counts, not the most common one.
+    let one = evidence.models_served().len() == 1;
+    let mended = if one { mended_size(evidence) } else { None };
+    if let Some(size) = mended.filter(|size| *size != most) {
+        return Aim::Mended(size);
+    }
+    // A router that adopted a card refuses workers of another size, however many they are.
+    let adopted = evidence.router_size().map(|(tokens, _)| tokens);
+    let adopted = adopted.filter(|size| sizes.iter().any(|(of, _)| of == size));
+    adopted.map_or(Aim::Most(most), Aim::Adopted)
+}
+
+/// Returns the finding for workers with different block sizes.
 fn differ(
     evidence: &Evidence,
     sizes: &[(u32, Vec<Arc<str>>)],
     claims: &[&SizeClaim],
-    most: u32,
-    aim: Option<u32>,
+    aim: Aim,
 ) -> Finding {
-    let to = aim.unwrap_or(most);
+    let to = aim.tokens();
     let odd = sizes.iter().filter(|(size, _)| *size != to);
     let odd: Vec<String> = odd.flat_map(|(_, who)| who.iter().map(ToString::to_string)).collect();
     let proof = |claim: &&SizeClaim| {
@@ -137,7 +174,7 @@ fn differ(
         proofs,
         refuted_by: "Model cards that agree, or workers that serve different models.".into(),
         competing: vec!["A rollout that changes the block size: sizes differ until it ends.".into()],
-        fix: Some(fix(evidence, to, &odd, aim.is_some())),
+        fix: Some(fix(evidence, aim, &odd)),
         subjects: Vec::new(),
         by_itself: false,
     }
@@ -161,8 +198,9 @@ fn agreement(models: &[SizesByWorker<'_>]) -> Option<Phrase> {
     (parts.len() > 1).then_some(text)
 }
 
-/// Returns the fix that gives the odd workers the most common size, or the size that fixes KVT001.
-fn fix(evidence: &Evidence, most: u32, odd: &[String], mends: bool) -> Fix {
+/// Returns the fix that gives the odd workers the size of `aim`.
+fn fix(evidence: &Evidence, aim: Aim, odd: &[String]) -> Fix {
+    let most = aim.tokens();
     let follows = evidence.releases.least.is_some_and(|it| it >= release::TRTLLM_SIZE_FROM_ENGINE);
     let set = match evidence.backend() {
         Some(Backend::TrtLlm) if follows => {
@@ -200,15 +238,17 @@ fn fix(evidence: &Evidence, most: u32, odd: &[String], mends: bool) -> Fix {
         Some(Backend::TrtLlm | Backend::Mocker) | None => None,
     };
     let odd = odd.join(", ");
-    let sentence = if mends {
-        phrase!(
+    let sentence = match aim {
+        Aim::Mended(_) => phrase!(
             "Stop {}, then start with {}, the size that the fix of KVT001 sets. Routers reject cards of \
              another size while the old workers run.",
             odd,
             set
-        )
-    } else {
-        phrase!("Restart {} with {}, as the other workers have.", odd, set)
+        ),
+        Aim::Adopted(_) => {
+            phrase!("Restart {} with {}, the size that the router hashes with.", odd, set)
+        }
+        Aim::Most(_) => phrase!("Restart {} with {}, as the other workers have.", odd, set),
     };
     Fix {
         sentence,
