@@ -47,6 +47,11 @@ impl Rule for EventPlane {
         Stake::Sight
     }
 
+    /// One event shows that events arrive.
+    fn is_refuted_at_once(&self) -> bool {
+        true
+    }
+
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let tally = &evidence.router.tally;
         let plane = &evidence.plane;

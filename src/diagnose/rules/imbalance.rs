@@ -58,6 +58,17 @@ impl Rule for Imbalance {
                 Count(sum)
             ));
         };
+        // A rank whose blocks no router knows is chosen for no cached prefix, which is KVT003.
+        let silent = |rank: &&&RankEvidence| {
+            rank.first_routed.is_some() && rank.last_event.is_none() && rank.held == 0
+        };
+        let heard = worst.ranks.iter().any(|rank| rank.last_event.is_some());
+        if let Some(rank) = worst.ranks.iter().find(silent).filter(|_| heard) {
+            return Verdict::unknown(phrase!(
+                "needs KV events of {}: no cached prefix is known there (KVT003)",
+                Evidence::name_of(rank)
+            ));
+        }
         let (most, sum) = (worst.most(), worst.sum);
         let busiest = worst.ranks.iter().zip(&worst.counts).max_by_key(|(_, count)| **count);
         let busiest = busiest.map(|(rank, _)| *rank);
@@ -75,10 +86,11 @@ impl Rule for Imbalance {
             Severity::Warning,
             Grade::Likely,
             phrase!(
-                "One of {} ranks received {} % of {} requests.",
-                counts.len(),
+                "{} received {} % of {} requests to {} ranks.",
+                busiest.map_or_else(String::new, Evidence::name_of),
                 Decimal(most * 100.0, 0),
-                Count(sum)
+                Count(sum),
+                counts.len()
             ),
             proofs.collect(),
         )

@@ -71,6 +71,13 @@ impl Rule for PrefixReuse {
                 Count(all.known)
             ));
         }
+        if total.kv.returned > 0 {
+            return Verdict::unknown(phrase!(
+                "prompts do start alike: {} of {} sampled blocks were stored again after they had been evicted (see KVT009)",
+                Count(total.kv.returned),
+                Count(total.kv.sampled)
+            ));
+        }
         let hit = evidence.present().filter_map(|rank| rank.hit_rate).fold(0.0, f64::max);
         if total.kv.forks > 0 || hit > 0.0 {
             return Verdict::unknown(

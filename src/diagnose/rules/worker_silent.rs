@@ -112,15 +112,14 @@ fn nobody_silent(judged: &[&RankEvidence], loud: usize) -> Verdict {
     let [first, others @ ..] = quiet.as_slice() else {
         return Verdict::clear(phrase!("{} of {} ranks publish KV events", loud, judged.len()));
     };
-    let (others, have) = match others.len() {
-        0 => (Phrase::default(), "has"),
-        more => (phrase!(" and {} more", more), "have"),
+    let others = match others.len() {
+        0 => Phrase::default(),
+        more => phrase!(" and {} more", more),
     };
     Verdict::unknown(phrase!(
-        "needs more requests to {}{}, which {} published no event yet",
+        "needs more requests to {}{}: no KV event from there has been seen",
         first,
-        others,
-        have
+        others
     ))
 }
 
@@ -142,6 +141,9 @@ fn is_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
     let limits = &evidence.thresholds;
     let overlap = rank.tally.requests.overlap();
     let requests = &rank.tally.requests;
+    // Where no worker's blocks are ever found, missing hits say nothing about one that may have published before.
+    let all = evidence.router.tally.overlaps.best();
+    let found = all.known > all.zero || all.known == 0;
     let enough = if overlap.known > 0 {
         let known = overlap.known.saturating_sub(requests.short);
         known >= limits.min_silent_routed && overlap.zero == overlap.known
@@ -159,6 +161,7 @@ fn is_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
         && rank.held == 0
         && asked
         && enough
+        && (rank.past_known || found)
         && requests.storing() >= limits.min_silent_routed
         // An engine without prefix caching has nothing to publish, which is KVT017.
         && evidence.caching_off(rank.rank.worker).is_none()
