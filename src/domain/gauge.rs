@@ -102,6 +102,8 @@ gauges! {
     OutputTokenSum = Router, "sum of answer tokens";
     /// Number of these answers.
     OutputTokenCount = Router, "number of answers";
+    /// Requests that a frontend answered with an error.
+    FailedRequests = Router, "requests answered with an error";
     /// Stores that a router's index took in.
     StoresApplied = Router, "stores taken in";
     /// Stores that it rejected because the parent is unknown.

@@ -101,6 +101,15 @@ pub const ROUTER_WORKER_ID: &str = "router_worker_id";
 /// The block size of the card that a frontend adopted.
 pub const ADOPTED_SIZE: &str = "dynamo_frontend_model_kv_cache_block_size";
 
+/// Requests that a frontend answered, by their outcome (dynamo-llm 0.9.0 to 1.6.1, `http/service/metrics.rs`).
+pub const REQUESTS: &str = "dynamo_frontend_requests_total";
+
+/// The value of that metric's label `status` for requests that were answered with an error.
+pub const REQUEST_FAILED: &str = "error";
+
+/// Prefix of the metrics of a frontend.
+pub const FRONTEND: &str = "dynamo_frontend_";
+
 /// The end of the names of the router's counters of events: in the frontend from 1.0, in processes of its own
 /// (dynamo-kv-router 1.6.1, `indexer/metrics.rs:184`).
 pub const EVENTS_APPLIED: &str = "kv_cache_events_applied";

@@ -124,8 +124,9 @@ impl Judge<'_> {
             || self.known.fleet.workers.members() > 0
             || ranks().any(|it| it.last_event.is_some());
         // Requests whose blocks are all cached bring no event, and no choice where nobody reads logs.
-        let requests = told.routed.max(told.prompts);
-        let little = window.router.routed.max(told.prompts) < limits.min_silent_routed
+        let counted = told.prompts + told.failed;
+        let requests = told.routed.max(counted);
+        let little = window.router.routed.max(counted) < limits.min_silent_routed
             && stores < limits.min_stores;
         let hears = self.known.streams.hears_all()
             && self.known.streams.reads(&self.known.times, at).is_none()

@@ -591,7 +591,7 @@ impl Learner<'_> {
         for (pod, name, value) in sums {
             self.known.routing.traffic.take(pod, name, value, at);
             let grown = self.known.routing.router.gauge(pod, name, value);
-            if grown.prompts > 0 {
+            if grown.prompts + grown.failed > 0 {
                 self.known.times.active = self.known.times.active.max(at);
             }
             self.router_counts(at).sum(&grown);

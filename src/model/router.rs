@@ -109,6 +109,7 @@ struct Scraped {
     removed: Grown,
     unknown: Grown,
     answered: Grown,
+    failed: Grown,
     shares: Grown,
     share_sum: Grown,
     sourceless: f64,
@@ -181,6 +182,7 @@ impl Router {
             }
             GaugeName::OutputTokenSum => scraped.answers[0] = value,
             GaugeName::OutputTokenCount => scraped.answers[1] = value,
+            GaugeName::FailedRequests => grown.failed = scraped.failed.follow(value),
             GaugeName::SourcelessWorkers => scraped.sourceless = value,
             GaugeName::StoresApplied => grown.stores_applied = scraped.applied.follow(value),
             GaugeName::StoresOrphaned => grown.stores_orphaned = scraped.orphaned.follow(value),

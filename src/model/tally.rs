@@ -136,6 +136,8 @@ pub struct RouterTally {
     pub events: u64,
     /// Prompts that frontends answered, by their own counters.
     pub prompts: u64,
+    /// Requests that frontends answered with an error, by their own counters.
+    pub failed: u64,
     /// Requests of which routers' own counters tell the share that they found cached.
     pub shares: u64,
     /// The sum of these shares, in millionths.
@@ -269,6 +271,7 @@ impl Summed for RouterTally {
         self.removals_applied += other.removals_applied;
         self.removals_missing += other.removals_missing;
         self.prompts += other.prompts;
+        self.failed += other.failed;
         self.shares += other.shares;
         self.share_sum += other.share_sum;
         self.add_events(other);

@@ -54,6 +54,10 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
             let id = sample.labels.get(metric::ROUTER_WORKER_ID);
             routed_to.extend(id.filter(|_| value > 0.0 && routed_to.len() < WORKER_LIMIT));
         } else if pairs.take(sample, value) || histograms.take(sample, value) {
+        } else if sample.metric == metric::REQUESTS {
+            if sample.labels.get("status") == Some(metric::REQUEST_FAILED) {
+                *counted.entry(GaugeName::FailedRequests).or_default() += value;
+            }
         } else if let Some(name) = applied(sample) {
             *counted.entry(name).or_default() += value;
         } else if let Some(name) = gauge_of(&sample.metric).filter(|name| counts(*name, sample)) {
@@ -70,6 +74,10 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
                 Fact::Gauge(Gauge { pod: Arc::clone(pod), worker, dp_rank, name, value })
             }));
         }
+    }
+    // The counter is not there before the first request.
+    if samples.iter().any(|sample| sample.metric.starts_with(metric::FRONTEND)) {
+        counted.entry(GaugeName::FailedRequests).or_default();
     }
     pairs.tell(pod, facts);
     histograms.tell(pod, facts);
@@ -94,6 +102,7 @@ fn is_wanted(line: &str) -> bool {
     let name = if name.contains(':') { name.replace(':', "_").into() } else { Cow::Borrowed(name) };
     *name == *metric::ADOPTED_SIZE
         || *name == *metric::ROUTER_WORKER
+        || *name == *metric::REQUESTS
         || name.ends_with(metric::EVENTS_APPLIED)
         || gauge_of(&name).is_some()
         || pairs::is_part(&name)
@@ -198,7 +207,17 @@ mod tests {
     use super::*;
     use crate::domain::{Histogram, LatencyName, Timestamp};
 
+    /// Returns what a scrape says, but that no request failed.
     fn facts(text: &'static str) -> Vec<Fact> {
+        let mut facts = every_fact(text);
+        facts.retain(|fact| match fact {
+            Fact::Gauge(gauge) => gauge.name != GaugeName::FailedRequests || gauge.value > 0.0,
+            _ => true,
+        });
+        facts
+    }
+
+    fn every_fact(text: &'static str) -> Vec<Fact> {
         let origin = Origin::Metrics { pod: "worker".into(), url: "/metrics".into() };
         let frame = Frame::new(Timestamp::default(), origin, text);
         let mut facts = Facts::default();
@@ -213,6 +232,23 @@ mod tests {
             _ => None,
         };
         facts(text).into_iter().filter_map(gauge).collect()
+    }
+
+    #[test]
+    fn failed_requests_are_counted_over_all_endpoints_and_are_0_on_a_page_without_requests() {
+        let text = "dynamo_frontend_requests_total{endpoint=\"a\",status=\"error\"} 3\n\
+                    dynamo_frontend_requests_total{endpoint=\"a\",status=\"success\"} 40\n\
+                    dynamo_frontend_requests_total{endpoint=\"b\",status=\"error\"} 2\n";
+        let failed = |text| {
+            every_fact(text).into_iter().find_map(|fact| match fact {
+                Fact::Gauge(it) if it.name == GaugeName::FailedRequests => Some(it.value),
+                _ => None,
+            })
+        };
+
+        assert_eq!(failed(text), Some(5.0));
+        assert_eq!(failed("dynamo_frontend_queued_requests 0\n"), Some(0.0));
+        assert_eq!(failed("dynamo_component_total_blocks 9\n"), None);
     }
 
     #[test]

@@ -211,6 +211,12 @@ fn missing(evidence: &Evidence, sight: &Sight, publishes: bool) -> Verdict {
                          source reports that size",
         ),
         _ if evidence.plane.logs_only => Verdict::unknown(heard::missing(evidence)),
+        _ if !publishes && told.failed > 0 && told.prompts + known == 0 => {
+            Verdict::unknown(phrase!(
+                "needs requests that succeed: frontends answered {} with an error, and no other",
+                Count(told.failed)
+            ))
+        }
         _ if !publishes && found_nothing => Verdict::unknown(phrase!(
             "needs store events or routers' logs: by their metrics routers found nothing cached for {} requests",
             Count(told.shares)
@@ -219,6 +225,12 @@ fn missing(evidence: &Evidence, sight: &Sight, publishes: bool) -> Verdict {
             "needs at least {} store events ({} so far)",
             evidence.thresholds.min_stores,
             total.kv.counters.stores
+        )),
+        Sight::NothingToSee if total.kv.returned > 0 => Verdict::unknown(phrase!(
+            "needs requests whose prefix is still cached: {} of {} sampled blocks were evicted before they were used \
+             again (KVT009)",
+            Count(total.kv.returned),
+            Count(total.kv.sampled)
         )),
         Sight::NothingToSee if agree => Verdict::unknown(phrase!(
             "needs requests with a repeated prefix: workers and router report blocks{}, but no \
