@@ -33,10 +33,10 @@ pub use cluster::{
 };
 pub use count::Counters;
 pub use fact::{
-    ActiveLoad, Advertised, BlockSizeNotice, Channel, Decision, EngineSocketSeen, Fact,
-    FormulaCredit, FormulaTerm, Gauge, Histogram, HitRate, LatencyName, LogWarning, Membership,
-    Overlap, Prompt, RegistrationBar, RegistrationRefused, RequestEvent, RequestPhase, RouterStart,
-    Transport, WarningKind,
+    ActiveLoad, Advertised, BlockSizeNotice, CardRefused, Channel, Decision, EngineSocketSeen,
+    Fact, FormulaCredit, FormulaTerm, Gauge, Histogram, HitRate, LatencyName, LogWarning,
+    Membership, Overlap, Prompt, RegistrationBar, RegistrationRefused, RequestEvent, RequestPhase,
+    RouterStart, Transport, WarningKind,
 };
 pub use fast_map::{FastMap, NumberHasher, NumberHashing};
 pub use finding::{Grade, RESOLVED_AFTER, Severity, Stake, Topic};

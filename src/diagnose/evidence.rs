@@ -23,8 +23,8 @@ use super::objectives::Objectives;
 use super::thresholds::Thresholds;
 use crate::diagnose::phrase::{Phrase, phrase};
 use crate::domain::{
-    Backend, Peers, Plane, RegistrationRefused, Releases, SourceName, Timestamp, Trouble,
-    Unreached, WorkerId, WorkerRank,
+    Backend, CardRefused, Peers, Plane, RegistrationRefused, Releases, SourceName, Timestamp,
+    Trouble, Unreached, WorkerId, WorkerRank,
 };
 use crate::model::{Avoided, InFlight, Percentiles, RouterTally, Tally};
 
@@ -57,6 +57,10 @@ pub struct Evidence {
     pub unregistered: Vec<Unregistered>,
     /// Pods that were refused to register.
     pub refused: Vec<Refusal>,
+    /// Workers that routers refuse because of their model cards.
+    pub cards_refused: Vec<RefusedCard>,
+    /// True where routers refused workers that left since, or were chosen.
+    pub refusals_ended: bool,
     /// Pods of workers that are starting or ending.
     pub unready: Vec<Arc<str>>,
     /// All routers together.
@@ -131,6 +135,15 @@ pub struct Unregistered {
 pub struct Refusal {
     /// Its own words.
     pub said: RegistrationRefused,
+    /// The last time it said so.
+    pub at: Timestamp,
+}
+
+/// A worker that a router refuses because its model card differs from that of the workers before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedCard {
+    /// The router's own words.
+    pub said: CardRefused,
     /// The last time it said so.
     pub at: Timestamp,
 }

@@ -45,6 +45,8 @@ pub enum Fact {
     },
     /// The API server refused what a process of Dynamo needs to register.
     RegistrationRefused(RegistrationRefused),
+    /// A router refused a worker because of its model card.
+    CardRefused(CardRefused),
     /// A log line that names the block sizes of publisher and engine.
     BlockSizes(BlockSizeNotice),
     /// An engine's own report of stored blocks, from an address that the user named.
@@ -394,6 +396,17 @@ pub struct Gauge {
     pub name: GaugeName,
     /// Its value.
     pub value: f64,
+}
+
+/// A router refused a worker whose model card differs from that of the workers before it, as the router's log says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CardRefused {
+    /// The router's pod.
+    pub router: Arc<str>,
+    /// The model.
+    pub model: Arc<str>,
+    /// The worker, which 1.6 names.
+    pub worker: Option<WorkerId>,
 }
 
 /// A worker could not register, as its own log says.

@@ -152,6 +152,8 @@ impl Judge<'_> {
         let since = self.known.times.first.unwrap_or(at);
         let family = self.known.fleet.versions.family();
         let names = WorkerNames::new(&self.known.fleet.workers);
+        let cards_refused = self.cards_refused(at);
+        let refusals_ended = self.known.fleet.refused.cards().count() > cards_refused.len();
         Evidence {
             at,
             since,
@@ -167,6 +169,8 @@ impl Judge<'_> {
             engines: self.known.setup().engines(),
             unregistered: self.known.setup().unregistered(),
             refused: self.known.setup().registrations_refused(),
+            cards_refused,
+            refusals_ended,
             unready: self.unready(at),
             router: self.router_evidence(at),
             sizes: self.known.setup().size_claims(ClaimWhat::BlockSize),

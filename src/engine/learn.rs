@@ -99,6 +99,7 @@ impl Learner<'_> {
             Fact::Warning(warning) => self.warning(warning, at, source),
             Fact::RouterStart(start) => self.router_start(start, at),
             Fact::RegistrationRefused(refused) => self.known.fleet.refused.note(refused, at),
+            Fact::CardRefused(refused) => self.known.fleet.refused.note_card(refused, at),
             Fact::Departed { worker } => self.departed(*worker, at, source),
             Fact::BlockSizes(notice) => self.block_sizes(notice, at, source),
             Fact::EngineSocket(seen) => self.engine_socket(seen, at),

@@ -14,9 +14,9 @@ pub use kept::{begins_log_entry, described_log_line, kept_of_log_line};
 use super::text::{printable, strip_ansi};
 use super::{Facts, Reject, version_sign, whole};
 use crate::domain::{
-    Basis, BlockSize, BlockSizeNotice, Claim, ClaimOf, ClaimValue, ClaimWhat, Decision, DpRank,
-    Fact, FormulaCredit, FormulaTerm, LogWarning, Medium, Overlap, Prompt, RegistrationBar,
-    RegistrationRefused, RouterStart, Subject, WarningKind, WorkerId, WorkerRank,
+    Basis, BlockSize, BlockSizeNotice, CardRefused, Claim, ClaimOf, ClaimValue, ClaimWhat,
+    Decision, DpRank, Fact, FormulaCredit, FormulaTerm, LogWarning, Medium, Overlap, Prompt,
+    RegistrationBar, RegistrationRefused, RouterStart, Subject, WarningKind, WorkerId, WorkerRank,
 };
 use crate::dynamo::label;
 use crate::frame::{Frame, Origin};
@@ -56,6 +56,11 @@ const READERS: &[(&str, Reader)] = &[
     // 1.0.2 `multi_worker_sequence`, 1.6.1 `sequences/multi_worker`.
     (label::WORKER_METADATA, registration_refused),
     ("Cannot register model '", other_model),
+    // dynamo-llm 0.9.0 `discovery/watcher.rs`, and 1.6.1 `discovery/controller.rs`; the ones between as documented.
+    ("Checksum for new model does not match existing model", card_refused),
+    ("Checksum mismatch for model", card_refused),
+    ("Checksum for new worker does not match existing", card_refused),
+    ("Rejected incompatible workers", card_refused),
     ("instance removed, removing worker ", |line, _| departed(line, "removing worker ")),
     ("Removing worker WorkerWithDpRank", |line, _| departed(line, "worker_id: ")),
     // Both said so from 0.9.0 to 1.6.1 (dynamo-llm `http/service/service_v2.rs`, `kv_router.rs`).
@@ -257,6 +262,19 @@ fn other_model(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
         registered: name("a different model '")?,
     };
     Some(Fact::RegistrationRefused(RegistrationRefused { pod: Arc::clone(pod), by }))
+}
+
+/// `Checksum for new model does not match existing model. model_name="A"` (0.9.0), or `Rejected incompatible workers; …
+/// model=A … instance=Some("NS/COMPONENT/ENDPOINT/ID")` (1.6.1), with the id in hexadecimal.
+fn card_refused(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
+    let model = line.word("model_name=").or_else(|| line.word("model="));
+    let instance = line.word("instance=Some(\"");
+    let id = instance.and_then(|it| it.rsplit_once('/')).map(|(_, id)| id);
+    Some(Fact::CardRefused(CardRefused {
+        router: Arc::clone(pod),
+        model: printable(model?, 200).into(),
+        worker: id.and_then(|id| u64::from_str_radix(id, 16).ok()).map(WorkerId),
+    }))
 }
 
 fn departed(line: &Line<'_>, mark: &str) -> Option<Fact> {

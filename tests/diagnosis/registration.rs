@@ -315,3 +315,42 @@ fn a_line_about_a_registration_that_names_no_other_model_says_nothing() {
         assert!(seen.findings.iter().all(|it| it.id != "KVT012"), "{line}");
     }
 }
+
+#[test]
+fn a_worker_that_a_router_refuses_is_named_until_it_is_chosen() {
+    let at = super::START;
+    let later = at.after(Duration::from_secs(30));
+    let named = "2026-11-27T15:01:03.990818Z ERROR dynamo_llm::discovery::controller: Rejected incompatible workers; the \
+                 first accepted configuration retains the WorkerSet model=/m/tiny worker_set=[\"dynamo\",\"backend\"] \
+                 incumbent_checksum=b7165f80 rejected_checksum=8e6bf8fd \
+                 instance=Some(\"dynamo/backend/generate/995a21d8603991c\")";
+    let unnamed = "2026-11-27T15:11:20.328574Z ERROR dynamo_llm::discovery::watcher: Checksum for new model does not match \
+                   existing model. model_name=\"/m/tiny\"";
+    for (line, who) in [(named, "worker 995a21d8603991c"), (unnamed, "a worker")] {
+        for line in [line.to_owned(), kvtop::wire::kept_of_log_line(line)] {
+            let mut watch = super::Watch::new();
+            let seen = watch.look(&[logged("frontend", &line, at)], later);
+            let finding = seen.findings.iter().find(|it| it.id == "KVT002").unwrap();
+            let summary = finding.summary.clone();
+            assert!(
+                summary.starts_with(&format!("frontend refuses {who} of /m/tiny")),
+                "{summary}"
+            );
+
+            let long_after = at.after(Duration::from_secs(900));
+            watch.look(&[], long_after);
+            let seen = watch.look(&[], long_after.after(Duration::from_secs(60)));
+            let open = seen.findings.iter().find(|it| it.id == "KVT002");
+            assert!(open.is_none_or(|it| it.resolved.is_some()), "{line}");
+        }
+    }
+    let chosen = "2026-11-27T15:01:23.1Z  INFO dynamo_kv_router::scheduling::selector: Selected worker \
+                  worker_id=690636365557373212 dp_rank=0 logit=1.0";
+    let frames = [
+        logged("frontend", named, at),
+        logged("frontend", chosen, at.after(Duration::from_secs(20))),
+    ];
+    let seen = super::Watch::new().look(&frames, at.after(Duration::from_secs(120)));
+    let open = seen.findings.iter().find(|it| it.id == "KVT002");
+    assert!(open.is_none_or(|it| it.resolved.is_some()));
+}

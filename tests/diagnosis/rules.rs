@@ -648,6 +648,7 @@ fn a_publisher_out_of_reach_is_named_and_its_worker_not_called_silent() {
     let mut evidence = healthy();
     evidence.ranks[1].tally.kv.counters = Counters::default();
     (evidence.ranks[1].held, evidence.ranks[1].tally.requests.routed) = (0, 5_000);
+    (evidence.ranks[1].first_event, evidence.ranks[1].last_event) = (None, None);
     let silent = kvtop::diagnose::rule("KVT003").unwrap();
     assert_eq!(said(&silent.judge(&evidence)), "found");
     let asked = evidence.ranks[1].first_routed.replace(Timestamp(evidence.at.0 - 5_000_000));

@@ -21,7 +21,8 @@ impl Evidence {
     /// Returns the name of a worker.
     pub fn worker_name(&self, worker: WorkerId) -> Arc<str> {
         let rank = self.ranks.iter().find(|rank| rank.rank.worker == worker);
-        rank.map_or_else(|| Arc::from("?"), |rank| Arc::clone(&rank.name))
+        // One that did nothing yet is found in discovery by its id.
+        rank.map_or_else(|| format!("worker {:x}", worker.0).into(), |rank| Arc::clone(&rank.name))
     }
 
     /// Returns the name of a rank: that of its worker, with `/1` for a further data-parallel rank.

@@ -8,8 +8,8 @@ use crate::diagnose::evidence::{Evidence, Ground, MODELS, SizeClaim};
 use crate::diagnose::fix::{Fix, Part};
 use crate::diagnose::rules::block_size_mismatch::{mended_size, worker_size_flag};
 use crate::diagnose::sizes::SizesByWorker;
-use crate::diagnose::{Finding, Proof, Rule, Verdict};
-use crate::domain::{Backend, Grade, Severity, Topic};
+use crate::diagnose::{Finding, Origin, Proof, Rule, Verdict};
+use crate::domain::{Backend, CardRefused, ClaimOf, Grade, Severity, Topic};
 use crate::dynamo::{flag, release};
 
 pub(super) struct WorkersDisagree;
@@ -65,18 +65,20 @@ impl Rule for WorkersDisagree {
             )
         });
         let compared = models.pop().unwrap_or_default();
-        let SizesByWorker { sizes, claims, untold, unlisted, open, namespaced, .. } = &compared;
+        let SizesByWorker { sizes, open, .. } = &compared;
         if let Some(open) = open {
             return Verdict::unknown(phrase!("needs {}; block sizes are {}", open, listed(sizes)));
         }
+        let refused = refused_card(evidence).filter(|_| sizes.len() < 2);
+        let differ_or_refused = sizes.len() > 1 || refused.is_some();
         // Old and new workers coexist during a rollout.
-        if let (true, Some(change)) = (sizes.len() > 1, evidence.in_rollout()) {
-            let sizes = listed(sizes);
-            return Verdict::unknown(phrase!(
-                "waiting for a rollout to end: {}; block sizes are {}",
-                change,
-                sizes
-            ));
+        if let (true, Some(change)) = (differ_or_refused, evidence.in_rollout()) {
+            let change = phrase!("waiting for a rollout to end: {}", change);
+            return Verdict::unknown(if sizes.is_empty() {
+                change
+            } else {
+                phrase!("{}; block sizes are {}", change, listed(sizes))
+            });
         }
         if sizes.len() < 2 && evidence.has_too_many_models() {
             return Verdict::unknown(phrase!(
@@ -84,33 +86,56 @@ impl Rule for WorkersDisagree {
                 MODELS
             ));
         }
+        if let Some(finding) = refused {
+            return finding.into();
+        }
         match sizes.as_slice() {
-            [] => Verdict::unknown(
-                "needs the workers' block sizes (no model card, pod or log reports one)",
-            ),
-            [(size, _)] if unlisted.is_some() => Verdict::unknown(phrase!(
-                "needs the instance of {} in discovery: its model card says {} tokens, but those of serving workers say {}",
-                unlisted.map_or_else(Arc::default, |claim| claim.who(evidence)),
-                unlisted.map_or(0, |claim| claim.tokens),
-                size
-            )),
-            [(size, _)] => match untold {
-                Some(claim) => Verdict::unknown(phrase!(
-                    "needs the model card of {}: that worker was started with {} tokens, but other cards say {}",
-                    claim.who(evidence),
-                    claim.tokens,
-                    size
-                )),
-                None => Verdict::clear(note.unwrap_or_else(|| {
-                    phrase!("Auto-configured KV block size: {} (from worker reports)", size)
-                })),
-            },
+            [] => no_size(evidence),
+            [(size, _)] => one_size(evidence, &compared, *size, note),
             [(most, _), ..] => {
-                let aim = aim(evidence, sizes, *most, *namespaced);
-                differ(evidence, sizes, claims, aim).into()
+                let aim = aim(evidence, sizes, *most, compared.namespaced);
+                differ(evidence, sizes, &compared.claims, aim).into()
             }
         }
     }
+}
+
+/// Returns the verdict where no worker's size is known.
+fn no_size(evidence: &Evidence) -> Verdict {
+    if evidence.refusals_ended {
+        return Verdict::clear(
+            "no router refuses a worker that is there because of its model card",
+        );
+    }
+    Verdict::unknown("needs the workers' block sizes (no model card, pod or log reports one)")
+}
+
+/// Returns the verdict where all that are compared have `size`.
+fn one_size(
+    evidence: &Evidence,
+    compared: &SizesByWorker<'_>,
+    size: u32,
+    note: Option<Phrase>,
+) -> Verdict {
+    if let Some(claim) = compared.unlisted {
+        return Verdict::unknown(phrase!(
+            "needs the instance of {} in discovery: its model card says {} tokens, but those of serving workers say {}",
+            claim.who(evidence),
+            claim.tokens,
+            size
+        ));
+    }
+    if let Some(claim) = compared.untold {
+        return Verdict::unknown(phrase!(
+            "needs the model card of {}: that worker was started with {} tokens, but other cards say {}",
+            claim.who(evidence),
+            claim.tokens,
+            size
+        ));
+    }
+    Verdict::clear(note.unwrap_or_else(|| {
+        phrase!("Auto-configured KV block size: {} (from worker reports)", size)
+    }))
 }
 
 /// The size that all workers should have, and why.
@@ -130,6 +155,48 @@ impl Aim {
             Self::Mended(tokens) | Self::Adopted(tokens) | Self::Most(tokens) => tokens,
         }
     }
+}
+
+/// Returns the finding for workers that a router refuses although no two sizes are known to differ: other parts of their
+/// model cards may.
+fn refused_card(evidence: &Evidence) -> Option<Finding> {
+    // Where sizes are known and agree, a router that does not name the worker may speak of one that left.
+    let known = evidence.sizes_of(ClaimOf::Card).next().is_some();
+    let refused = || evidence.cards_refused.iter().filter(|it| it.said.worker.is_some() || !known);
+    let first = refused().next()?;
+    let who = |said: &CardRefused| match said.worker {
+        Some(worker) => evidence.worker_name(worker),
+        None => Arc::from("a worker"),
+    };
+    let proofs = refused().take(16).map(|it| {
+        let value = phrase!("refused {} of {}", who(&it.said), it.said.model);
+        Proof::new(measure::LOG_LINE.of(&it.said.router), value, Origin::RouterLogs).at(it.at)
+    });
+    let summary = phrase!(
+        "{} refuses {} of {}: its model card differs from that of the workers before it.",
+        first.said.router,
+        who(&first.said),
+        first.said.model
+    );
+    let workers = refused().filter_map(|it| it.said.worker).collect();
+    // 0.9 does not name the worker (dynamo-llm 0.9.0, `discovery/watcher.rs:174`).
+    let effect = match first.said.worker {
+        Some(_) => "The router sends no request to a worker that it refuses.",
+        None => {
+            "The router ignores this card: it hashes all requests with the block size of the first one."
+        }
+    };
+    Some(Finding {
+        subjects: workers,
+        ..Finding::new(Severity::Warning, Grade::Confirmed, summary, proofs.collect())
+            .means(effect, "A request that the router sends to this worker.")
+            .rather_than("A rollout that changes model cards: it ends once the workers of before are gone.")
+            .mended_by(
+                "Start all workers of this model with the same block size, chat template and other settings. A 0.9 \
+                 frontend keeps the first card until it is restarted.",
+                "restart of the workers that differ; each one loses its KV cache",
+            )
+    })
 }
 
 /// Returns the size that all workers should have; most of them have `most`.
@@ -163,7 +230,11 @@ fn differ(
         let who = claim.who(evidence);
         claim.proof(measure::block_size(claim.of).of(&who))
     };
-    let proofs: Vec<Proof> = claims.iter().take(16).map(proof).collect();
+    let refused = evidence.cards_refused.iter().take(4).map(|it| {
+        let value = phrase!("refused a worker of {}", it.said.model);
+        Proof::new(measure::LOG_LINE.of(&it.said.router), value, Origin::RouterLogs).at(it.at)
+    });
+    let proofs: Vec<Proof> = claims.iter().take(16).map(proof).chain(refused).collect();
     let observed = claims.iter().all(|claim| claim.ground == Ground::Observed);
     Finding {
         severity: Severity::Critical,

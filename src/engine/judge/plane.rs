@@ -1,10 +1,16 @@
 //! Evidence of how events reach kvtop.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Judge;
-use crate::diagnose::{AdvertisedPlane, DownSource, PlaneEvidence, Refusal, Unheard, Unregistered};
-use crate::domain::{Plane, Pod, Seat, SourceName, SourceNote, SourceState, Subject, Transport};
+use crate::diagnose::{
+    AdvertisedPlane, DownSource, PlaneEvidence, Refusal, RefusedCard, Unheard, Unregistered,
+};
+use crate::domain::{
+    CardRefused, Plane, Pod, Seat, SourceName, SourceNote, SourceState, Subject, Timestamp,
+    Transport,
+};
 use crate::dynamo::plane as topic;
 use crate::engine::Setup;
 use crate::model::{PodRecord, pod_worker_id};
@@ -18,6 +24,9 @@ const SOURCES: [SourceName; 5] = [
     SourceName::Discovery,
 ];
 
+/// The time for which the refusal of a worker counts that its router does not name, or beside which nobody was chosen.
+const REFUSED_LATELY: Duration = Duration::from_secs(300);
+
 /// Returns a source that does not deliver, or not all, with what its last note says.
 fn down(name: &SourceName, note: &SourceNote) -> DownSource {
     DownSource {
@@ -30,6 +39,33 @@ fn down(name: &SourceName, note: &SourceNote) -> DownSource {
 }
 
 impl Judge<'_> {
+    /// Returns the workers that routers refuse because of their model cards. One that is gone, or that was chosen since, is
+    /// refused no more; where its router does not name it, the refusal counts for a while.
+    pub(super) fn cards_refused(&self, at: Timestamp) -> Vec<RefusedCard> {
+        let workers = &self.known.fleet.workers;
+        let ranks = || workers.ranks().iter();
+        let holds = |(refused, then): &&(CardRefused, Timestamp)| {
+            let began = self.known.setup().router_watch(&refused.router).began;
+            if self.known.shown.is_deleted(&refused.router)
+                || began.is_some_and(|began| began > *then)
+            {
+                return false;
+            }
+            let Some(worker) = refused.worker else { return at.since(*then) <= REFUSED_LATELY };
+            let there = workers.is_listed(worker)
+                || (workers.members() == 0 && !self.known.fleet.is_gone(worker));
+            let chosen = |own: bool| {
+                ranks().any(|it| {
+                    (it.rank.worker == worker) == own
+                        && it.last_routed.is_some_and(|last| last > *then)
+                })
+            };
+            there && !chosen(true) && (chosen(false) || at.since(*then) <= REFUSED_LATELY)
+        };
+        let refused = self.known.fleet.refused.cards().filter(holds);
+        refused.map(|(said, at)| RefusedCard { said: said.clone(), at: *at }).collect()
+    }
+
     pub(super) fn plane_evidence(&self) -> PlaneEvidence {
         let mut plane = PlaneEvidence {
             name: self.known.streams.deployment.plane,

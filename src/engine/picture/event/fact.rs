@@ -46,6 +46,12 @@ pub(super) fn lines(known: &Knowledge, fact: &Fact, lines: &mut Vec<String>) {
             named(lines, "router", if start.follows { "follows KV events" } else { "starts" });
         }
         Fact::RegistrationRefused(refused) => self::refused(refused, lines),
+        Fact::CardRefused(refused) => {
+            lines.push(format!("REFUSED by {}: a model card that differs", refused.router));
+            named(lines, "model", &refused.model);
+            let worker = refused.worker.map(|worker| known.fleet.workers.alias(worker));
+            named(lines, "worker", format_known(worker));
+        }
         Fact::Departed { worker } => {
             lines.push(format!("REMOVED by a router: {}", known.fleet.workers.alias(*worker)));
         }
