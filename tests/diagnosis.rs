@@ -11,6 +11,7 @@ mod fixes;
 pub(crate) mod gate;
 mod late;
 mod losses;
+mod met;
 mod mismatch;
 mod moments;
 mod near;
