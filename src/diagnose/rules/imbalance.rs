@@ -8,6 +8,7 @@ use crate::diagnose::phrase::{Count, Decimal, Phrase, phrase};
 use crate::diagnose::{Evidence, Finding, Proof, RankEvidence, Rule, Verdict};
 use crate::domain::{Grade, Severity};
 use crate::dynamo::variable;
+use crate::model::Percentiles;
 
 pub(super) struct Imbalance;
 
@@ -24,7 +25,8 @@ impl Rule for Imbalance {
         "One worker gets far more than its share of requests while others are idle: a popular prefix attracts \
          requests to the worker that has it cached, despite its load.\nDetected over at least 100 requests if \
          the largest share is more than twice the mean (with two workers: more than nine in ten) and the Gini \
-         coefficient is above 0.35. Not judged while a worker is away, starting, or started within the last \
+         coefficient is above 0.35; a note while the 95th percentile of the time to first token keeps its objective. \
+         Not judged while a worker is away, starting, or started within the last \
          minute, because requests avoid its empty cache.\nDecrease the overlap weight (0.9: \
          {variable::KV_OVERLAP_SCORE_WEIGHT}, 1.0 and 1.1: {variable::ROUTER_KV_OVERLAP_SCORE_WEIGHT}, from 1.2 on \
          {variable::ROUTER_KV_OVERLAP_SCORE_CREDIT}) to 0.5, or set a small temperature."
@@ -82,15 +84,24 @@ impl Rule for Imbalance {
             )
             .heard(evidence.router.heard.routed)
         });
+        // Where the first token comes in time, no request waits for the busiest worker.
+        let timed = |it: &Percentiles| it.count >= limits.min_timed as f64;
+        let in_time = |it: &Percentiles| it.p95 <= evidence.load.objectives.ttft_seconds();
+        let waits = match evidence.load.first_token.filter(timed).filter(in_time) {
+            Some(it) => phrase!(" No queue: p95 TTFT is {} s.", Decimal(it.p95, 2)),
+            None => Phrase::default(),
+        };
+        let severity = if waits.is_empty() { Severity::Warning } else { Severity::Info };
         Finding::new(
-            Severity::Warning,
+            severity,
             Grade::Likely,
             phrase!(
-                "{} received {} % of {} requests to {} ranks.",
+                "{} received {} % of {} requests to {} ranks.{}",
                 busiest.map_or_else(String::new, Evidence::name_of),
                 Decimal(most * 100.0, 0),
                 Count(sum),
-                counts.len()
+                counts.len(),
+                waits
             ),
             proofs.collect(),
         )

@@ -302,12 +302,11 @@ fn published_proofs(evidence: &Evidence, fault: &Fault<'_>) -> Vec<Proof> {
         // Without this row, the shares of empty and of rejected stores seem to contradict each other.
         let (empty, refused) = (counters.empty_stores, counters.refused_stores);
         if refused > 0 && refused < empty && empty == counters.stores {
-            let value = phrase!(
-                "{} of {}; the other {} start a prompt, so they have no parent",
-                Count(refused),
-                Count(empty),
-                Count(empty - refused)
-            );
+            let others = match empty - refused {
+                1 => Phrase::from("the other one starts a prompt, so it has no parent"),
+                more => phrase!("the other {} start a prompt, so they have no parent", Count(more)),
+            };
+            let value = phrase!("{} of {}; {}", Count(refused), Count(empty), others);
             let claim = measure::EMPTY_STORES_REJECTED;
             proofs.push(Proof::new(claim, value, Origin::IndexCopy).at(evidence.at));
         }
