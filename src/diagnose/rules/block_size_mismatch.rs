@@ -213,7 +213,7 @@ fn missing(evidence: &Evidence, sight: &Sight, publishes: bool) -> Verdict {
         _ if evidence.plane.logs_only => Verdict::unknown(heard::missing(evidence)),
         _ if !publishes && told.failed > 0 && told.prompts + known == 0 => {
             Verdict::unknown(phrase!(
-                "needs requests that succeed: frontends answered {} with an error, and no other",
+                "needs requests that succeed: all {} failed at the frontends",
                 Count(told.failed)
             ))
         }
