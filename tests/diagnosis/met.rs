@@ -68,6 +68,18 @@ fn the_size_that_the_router_adopted_outweighs_a_majority_that_it_refuses() {
 }
 
 #[test]
+fn saved_logs_accuse_the_worker_whose_log_says_so_and_no_other() {
+    let seen = seen("logs_of_one_wrong_161");
+    let finding = seen.findings.iter().find(|finding| finding.id == "KVT001").unwrap();
+    let fix = &finding.fix.as_ref().unwrap().sentence;
+
+    let summary = "Block sizes differ: worker3 publishes 32-token blocks but its engine uses 16.";
+    assert!(finding.summary.starts_with(summary), "{}", finding.summary);
+    assert!(fix.contains(", then restart worker3. "), "{fix}");
+    assert!(!fix.contains("stop all workers"), "{fix}");
+}
+
+#[test]
 fn two_namespaces_of_two_sizes_are_no_fault() {
     for name in ["two_namespaces_161", "two_namespaces_090"] {
         let seen = seen(name);

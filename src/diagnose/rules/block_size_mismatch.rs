@@ -372,7 +372,7 @@ fn configured(evidence: &Evidence) -> Option<Mismatch> {
                 publisher.proof(measure::PUBLISHER_BLOCK_SIZE.of(&who)),
                 engine.proof(measure::ENGINE_BLOCK_SIZE.of(&who)),
             ],
-            worker_fix(evidence, sizes, &[]),
+            worker_fix(evidence, sizes, &[], &[]),
         )
     } else if let (Some(router), Some(worker)) = (router, worker) {
         (

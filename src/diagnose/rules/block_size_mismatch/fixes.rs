@@ -21,13 +21,15 @@ fn frontend_will_not_do() -> Phrase {
     phrase!("Setting {} on the frontend will not fix this.", variable::KV_CACHE_BLOCK_SIZE)
 }
 
-/// Returns the fix if engine and publisher differ on `some` workers, or on all if `some` is empty. Also returns
+/// Returns the fix if engine and publisher differ on workers of these `names`, or on all if there are none; `some` are
+/// their ranks, where these are known. Also returns
 /// the block size of all parts after the fix.
 #[expect(clippy::too_many_lines, reason = "one piece of evidence after the other")]
 pub(super) fn worker_fix(
     evidence: &Evidence,
     sizes: Option<(&SizeClaim, &SizeClaim)>,
     some: &[&RankEvidence],
+    names: &[String],
 ) -> (Fix, Option<u32>) {
     let frontend = frontend_will_not_do();
     let publisher = sizes.map(|(publisher, _)| publisher.tokens);
@@ -40,24 +42,24 @@ pub(super) fn worker_fix(
     let state = EngineSetting::find(evidence, &changes);
     // Routers reject a worker whose flags differ from those of the other workers.
     if let (EngineSetting::Overridden(_) | EngineSetting::Unknown, Some((publisher, engine)), []) =
-        (&state, sizes, some)
+        (&state, sizes, names)
         && let Some(fix) = publisher_fix(evidence, publisher.tokens, engine.tokens, (&state, on))
     {
         return (fix, Some(engine.tokens));
     }
     let size = publisher.map_or(Phrase::from("the published size"), |size| phrase!("{}", size));
-    let names: Vec<String> = some.iter().map(|rank| Evidence::name_of(rank)).collect();
+    let all = names.is_empty();
     let names = names.join(", ");
-    let (restart, restarts) = if some.is_empty() {
+    let (restart, restarts) = if all {
         (Phrase::from("do a rolling restart of the workers"), WORKERS.into())
     } else {
         (phrase!("restart {}", names), phrase!("restart of {}; each one loses its KV cache", names))
     };
-    let alternative = if some.is_empty() { alternative(sizes) } else { Phrase::default() };
+    let alternative = if all { alternative(sizes) } else { Phrase::default() };
     // The action comes first: small screens show little more.
     let sentence = match &state {
         EngineSetting::Overridden(place) => {
-            let whose = if some.is_empty() { "the engines'" } else { names.as_str() };
+            let whose = if all { "the engines'" } else { names.as_str() };
             phrase!(
                 "{} already sets the right size. Find the setting that overrides it in {} log, remove \
                  that setting and {}. {}",

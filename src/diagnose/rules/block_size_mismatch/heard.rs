@@ -44,7 +44,7 @@ pub(super) fn heard(evidence: &Evidence) -> Option<Mismatch> {
     if let Some(inferred) = evidence.router.inferred {
         proofs.push(evidence.cost_proof(inferred.tokens));
     }
-    let (fix, target) = worker_fix(evidence, None, &[]);
+    let (fix, target) = worker_fix(evidence, None, &[], &[]);
     let finding = Finding {
         severity: Severity::Critical,
         grade: Grade::Likely,

@@ -51,7 +51,7 @@ pub(super) fn published(evidence: &Evidence) -> Option<Mismatch> {
         .find(|claim| claim.of == ClaimOf::Publisher && claim.tokens > LARGEST && concerns(claim));
     let (fix, target) = match corrupt {
         Some(claim) => (upgrade(claim.tokens, &claim.who(evidence)), None),
-        None => worker_fix(evidence, sizes.named, &fault.some),
+        None => worker_fix(evidence, sizes.named, &fault.some, &fault.names()),
     };
     let finding = Finding {
         severity: Severity::Critical,
@@ -142,6 +142,8 @@ struct Sizes<'a> {
 pub(super) struct Fault<'a> {
     /// The affected ranks if other ranks publish correctly; empty if all are affected.
     some: Vec<&'a RankEvidence>,
+    /// The pods of affected workers, where requests to others hit the cache and logs alone say which they are.
+    pods: Vec<String>,
     /// Their workers.
     workers: BTreeSet<WorkerId>,
     /// Their counts.
@@ -192,7 +194,8 @@ impl<'a> Fault<'a> {
         let workers = some.iter().map(|rank| rank.rank.worker).collect();
         let empties = some.iter().any(|rank| empties(rank));
         let removals = !empties && some.iter().any(|rank| removals(rank));
-        (!some.is_empty()).then_some(Self { some, workers, counted, empties, removals })
+        let pods = Vec::new();
+        (!some.is_empty()).then_some(Self { some, pods, workers, counted, empties, removals })
     }
 
     fn of_all(evidence: &'a Evidence) -> Option<Self> {
@@ -216,8 +219,10 @@ impl<'a> Fault<'a> {
             Some(rank) if !are_empty(evidence, &total) => rank.tally,
             _ => total,
         };
+        let by_logs_alone = !empties && !removals && overlap.known > overlap.zero;
+        let pods = if by_logs_alone { said_by(evidence) } else { Vec::new() };
         let (some, workers) = (Vec::new(), BTreeSet::new());
-        Some(Self { some, workers, counted, empties, removals })
+        Some(Self { some, pods, workers, counted, empties, removals })
     }
 
     /// Returns true when the fault affects `worker`.
@@ -244,8 +249,20 @@ impl<'a> Fault<'a> {
 
     /// Returns the names of the affected ranks; empty if all are affected.
     fn names(&self) -> Vec<String> {
-        self.some.iter().map(|rank| Evidence::name_of(rank)).collect()
+        let ranks = self.some.iter().map(|rank| Evidence::name_of(rank));
+        ranks.chain(self.pods.iter().cloned()).collect()
     }
+}
+
+/// Returns the names of the workers and pods whose logs say that engine and publisher differ.
+fn said_by(evidence: &Evidence) -> Vec<String> {
+    let observed = evidence.split_workers().into_iter();
+    let observed = observed.filter(|(_, engine)| engine.ground == Ground::Observed);
+    let names: BTreeSet<String> = observed
+        .chain(evidence.outgrown())
+        .map(|(_, claim)| claim.who(evidence).to_string())
+        .collect();
+    names.into_iter().collect()
 }
 
 /// Returns true when store events arrive and at least half of them are empty.
