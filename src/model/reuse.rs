@@ -51,7 +51,7 @@ struct Waiting {
     depths: Vec<u64>,
 }
 
-/// What waits for a rank's stores, and the lengths of its last chains with their times, the oldest first.
+/// The prompts that wait for a rank's stores, and the lengths of its last chains with their times, the oldest first.
 #[derive(Debug, Default)]
 struct Followed {
     waiting: VecDeque<Waiting>,

@@ -1,4 +1,4 @@
-//! What routers tell of requests: choices of workers, lengths of prompts, blocks found cached.
+//! Requests, as routers tell of them: choices of workers, lengths of prompts, blocks found cached.
 
 use std::time::Duration;
 
