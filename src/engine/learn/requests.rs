@@ -66,7 +66,7 @@ impl Learner<'_> {
         }
         let weight = self.known.index.explorer.follows(chain, at);
         if weight > 0 {
-            // What came before the request was there for it, what comes later was not.
+            // Blocks stored before the request were there for it, and later ones were not.
             self.apply_kv();
             let Index { explorer, mirror, .. } = &mut self.known.index;
             let own = explorer.asked(chain, request.rank, mirror, weight, at);
