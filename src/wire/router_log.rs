@@ -56,7 +56,8 @@ const READERS: &[(&str, Reader)] = &[
     // 1.0.2 `multi_worker_sequence`, 1.6.1 `sequences/multi_worker`.
     (label::WORKER_METADATA, registration_refused),
     ("Cannot register model '", other_model),
-    // dynamo-llm 0.9.0 `discovery/watcher.rs`, and 1.6.1 `discovery/controller.rs`; the ones between as documented.
+    // Seen in 0.9.0 (dynamo-llm `discovery/watcher.rs:174`) and in 1.6.1 (`discovery/controller.rs`). The two between are
+    // said to be of 1.0 and of 1.2 and later, and were not seen.
     ("Checksum for new model does not match existing model", card_refused),
     ("Checksum mismatch for model", card_refused),
     ("Checksum for new worker does not match existing", card_refused),

@@ -87,11 +87,11 @@ impl Rule for Imbalance {
         // Where the first token comes in time, no request waits for the busiest worker.
         let timed = |it: &Percentiles| it.count >= limits.min_timed as f64;
         let in_time = |it: &Percentiles| it.p95 <= evidence.load.objectives.ttft_seconds();
-        let waits = match evidence.load.first_token.filter(timed).filter(in_time) {
-            Some(it) => phrase!(" No queue: p95 TTFT is {} s.", Decimal(it.p95, 2)),
-            None => Phrase::default(),
-        };
-        let severity = if waits.is_empty() { Severity::Warning } else { Severity::Info };
+        let timely = evidence.load.first_token.filter(timed).filter(in_time);
+        let severity = if timely.is_some() { Severity::Info } else { Severity::Warning };
+        let no_queue = timely.map_or(Phrase::default(), |it| {
+            phrase!(" No queue: p95 TTFT is {} s.", Decimal(it.p95, 2))
+        });
         Finding::new(
             severity,
             Grade::Likely,
@@ -101,7 +101,7 @@ impl Rule for Imbalance {
                 Decimal(most * 100.0, 0),
                 Count(sum),
                 counts.len(),
-                waits
+                no_queue
             ),
             proofs.collect(),
         )

@@ -42,7 +42,9 @@ impl Evidence {
     }
 
     /// Compares the sizes of the workers of `model`; where they differ, in each Dynamo namespace separately, because
-    /// a router hashes for the workers of one (0.9 frontends that look at several refuse workers of another size).
+    /// a router hashes for the workers of one: the sets of workers are named by it (dynamo-llm 1.6.1,
+    /// `discovery/controller.rs`). 0.9 frontends that look at several ignore cards that differ from the first one
+    /// (dynamo-llm 0.9.0, `discovery/watcher.rs:174`).
     fn sizes_of_model(&self, model: Option<&str>) -> Vec<SizesByWorker<'_>> {
         let all = self.sizes_among(model, |_| true);
         let workers = || all.claims.iter().chain(&all.untold);
