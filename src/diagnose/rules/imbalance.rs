@@ -85,7 +85,7 @@ impl Rule for Imbalance {
             .heard(evidence.router.heard.routed)
         });
         // Where the first token comes in time, no request waits for the busiest worker.
-        let timed = |it: &Percentiles| it.count >= limits.min_timed as f64;
+        let timed = |it: &Percentiles| it.count >= limits.min_silent_routed as f64;
         let in_time = |it: &Percentiles| it.p95 <= evidence.load.objectives.ttft_seconds();
         let timely = evidence.load.first_token.filter(timed).filter(in_time);
         let severity = if timely.is_some() { Severity::Info } else { Severity::Warning };
