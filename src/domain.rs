@@ -36,7 +36,7 @@ pub use fact::{
     ActiveLoad, Advertised, BlockSizeNotice, CardRefused, Channel, Decision, EngineSocketSeen,
     Fact, FormulaCredit, FormulaTerm, Gauge, Histogram, HitRate, LatencyName, LogWarning,
     Membership, Overlap, Prompt, RegistrationBar, RegistrationRefused, RequestEvent, RequestPhase,
-    RouterStart, Transport, WarningKind,
+    RouterStart, SetMade, Transport, WarningKind,
 };
 pub use fast_map::{FastMap, NumberHasher, NumberHashing};
 pub use finding::{Grade, RESOLVED_AFTER, Severity, Stake, Topic};

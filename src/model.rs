@@ -3,6 +3,7 @@
 //! Fed facts and times; knows no threshold and no clock. Everything in it is bounded, because names
 //! and numbers come from outside.
 
+mod arrivals;
 mod buckets;
 mod capacity_curve;
 mod channels;
@@ -12,6 +13,7 @@ mod config_maps;
 mod decisions;
 mod fractions;
 mod hole;
+mod homes;
 mod latency;
 mod missing_parents;
 mod numbers;
@@ -30,6 +32,7 @@ mod traffic;
 mod versions;
 mod workers;
 
+pub use arrivals::Arrivals;
 pub use buckets::{Buckets, Slot, Slots, Summed};
 pub use capacity_curve::{Avoided, CapacityCurve, LengthBy, Prompts};
 pub use channels::Channels;
@@ -40,6 +43,7 @@ pub use config_maps::KnownMaps;
 pub use decisions::{DecisionRecord, Decisions, Weighed};
 pub use fractions::Fractions;
 pub use hole::{Doubt, RankHole};
+pub use homes::Homes;
 pub use latency::{InFlight, Latencies, Loads, Percentiles};
 pub use missing_parents::{MissingParent, MissingParents, Stored, Watch};
 pub use numbers::{Numbers, Step};

@@ -61,6 +61,8 @@ pub struct Evidence {
     pub cards_refused: Vec<RefusedCard>,
     /// True where routers refused workers that left since, or were chosen.
     pub refusals_ended: bool,
+    /// The worker that a router removed last, and when, as the router's log says.
+    pub removed: Option<(Timestamp, WorkerId)>,
     /// Pods of workers that are starting or ending.
     pub unready: Vec<Arc<str>>,
     /// All routers together.
@@ -71,6 +73,8 @@ pub struct Evidence {
     pub largest: Vec<SizeClaim>,
     /// The models that workers serve, as far as they say.
     pub models: Vec<(WorkerId, Arc<str>)>,
+    /// True where there are workers of Dynamo namespaces that none of the deployments looked at uses.
+    pub has_foreign: bool,
     /// Workers with a model card whose instance is not in discovery, where those of others are: they do not serve
     /// yet, or not any more.
     pub unlisted: BTreeSet<WorkerId>,

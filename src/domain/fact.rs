@@ -38,6 +38,13 @@ pub enum Fact {
     Warning(LogWarning),
     /// A router starts.
     RouterStart(RouterStart),
+    /// A router says that it added a worker, because discovery names it.
+    Arrived {
+        /// The router's pod.
+        router: Arc<str>,
+        /// The worker.
+        worker: WorkerId,
+    },
     /// A router says that it removed a worker, because discovery no longer names it.
     Departed {
         /// The worker.
@@ -47,6 +54,15 @@ pub enum Fact {
     RegistrationRefused(RegistrationRefused),
     /// A router refused a worker because of its model card.
     CardRefused(CardRefused),
+    /// A router sends requests to workers of a Dynamo namespace.
+    Home {
+        /// The router's pod.
+        pod: Arc<str>,
+        /// The namespace.
+        namespace: Arc<str>,
+    },
+    /// A router made a set of workers.
+    SetMade(SetMade),
     /// A log line that names the block sizes of publisher and engine.
     BlockSizes(BlockSizeNotice),
     /// An engine's own report of stored blocks, from an address that the user named.
@@ -407,6 +423,19 @@ pub struct CardRefused {
     pub model: Arc<str>,
     /// The worker, which 1.6 names.
     pub worker: Option<WorkerId>,
+    /// The set of workers that the worker would have joined, which 1.6 names.
+    pub set: Option<Arc<str>>,
+}
+
+/// A router made a set of workers, whose settings are those of its first worker, as the router's log says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetMade {
+    /// The router's pod.
+    pub router: Arc<str>,
+    /// The model.
+    pub model: Arc<str>,
+    /// The set: Dynamo namespace, component, endpoint, and what its workers do, separated by commas.
+    pub set: Arc<str>,
 }
 
 /// A worker could not register, as its own log says.

@@ -107,6 +107,10 @@ pub const REQUESTS: &str = "dynamo_frontend_requests_total";
 /// The value of that metric's label `status` for requests that were answered with an error.
 pub const REQUEST_FAILED: &str = "error";
 
+/// Prefix of the metrics of a router, which carry the Dynamo namespace of its workers as the label `dynamo_namespace`
+/// (seen in 1.6.1; frontends of 0.9.0 have none).
+pub const ROUTER: &str = "dynamo_component_router_";
+
 /// Prefix of the metrics of a frontend.
 pub const FRONTEND: &str = "dynamo_frontend_";
 

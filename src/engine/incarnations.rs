@@ -4,6 +4,7 @@
 //! the worker is gone, anybody.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use super::journal::Head;
 use super::kv::kv_source;
@@ -11,6 +12,9 @@ use super::{Knowledge, Learner};
 use crate::domain::{Pod, SourceName, SourceState, Timestamp, WorkerId};
 use crate::model::{WorkerRecord, pod_worker_id};
 use crate::snapshot::{EventKind, Gravity};
+
+/// Routers add the workers that are there within this time after their own start: 0.3 s were seen with two workers.
+pub(super) const ROUTER_STARTS: Duration = Duration::from_secs(10);
 
 impl Learner<'_> {
     /// Notes when the container of a worker's pod started.
@@ -55,8 +59,18 @@ impl Learner<'_> {
         }
     }
 
+    /// Notes that `router` said at `at` that it added `worker`. One that has just started adds all workers that are
+    /// there, however long ago they started.
+    pub(super) fn arrived(&mut self, router: &str, worker: WorkerId, at: Timestamp) {
+        let began = self.known.setup().router_watch(router).began;
+        if began.is_none_or(|began| at > began.after(ROUTER_STARTS) || at < began) {
+            self.known.fleet.arrivals.add(worker, at);
+        }
+    }
+
     /// Notes that a router said at `at` that it removed `worker`.
     pub(super) fn departed(&mut self, worker: WorkerId, at: Timestamp, source: &SourceName) {
+        self.known.fleet.arrivals.remove(worker, at);
         self.begins(worker, at, false);
         let Some(record) = self.known.fleet.workers.worker(worker) else { return };
         let registered = record.joined.is_some() && !record.gone;

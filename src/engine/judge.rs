@@ -171,11 +171,13 @@ impl Judge<'_> {
             refused: self.known.setup().registrations_refused(),
             cards_refused,
             refusals_ended,
+            removed: self.known.fleet.arrivals.last_removed(),
             unready: self.unready(at),
             router: self.router_evidence(at),
             sizes: self.known.setup().size_claims(ClaimWhat::BlockSize),
             largest: self.known.setup().size_claims(ClaimWhat::LargestBlock),
             models: self.known.setup().models(),
+            has_foreign: !self.known.fleet.foreign.counts.is_empty(),
             unlisted: self.known.fleet.unlisted(),
             settings: self.known.setup().settings(&names),
             tree: self.tree_evidence(at),
@@ -318,7 +320,8 @@ impl Judge<'_> {
             let returned = worker.left_before.is_some() && container.is_none();
             worker.since.filter(|at| *at > watched || returned)
         });
-        came.max(record.restarted).max(container)
+        let added = self.known.fleet.arrivals.added(record.rank.worker);
+        came.max(record.restarted).max(container).max(added)
     }
 
     /// Returns the pods of workers that are on their way in or out. One that stays like that is the usual

@@ -15,13 +15,13 @@ use super::learn::UnlinkedEngines;
 use super::ledger::Accounts;
 use super::meters::Meters;
 use super::warm_up::WarmUp;
-use crate::domain::{Plane, Timestamp, WorkerId, WorkerRank};
+use crate::domain::{Plane, SetMade, Timestamp, WorkerId, WorkerRank};
 use crate::metrics::RANK_HISTORY;
 use crate::mirror::{Mirror, Semantics};
 use crate::model::{
-    CachedTokens, CapacityCurve, Channels, Claims, Cluster, Decisions, KnownMaps, Latencies, Loads,
-    MissingParents, Refused, RejectLog, RequestMix, Reuse, ReuseWindow, Router, Slots, Sources,
-    Traffic, Versions, WorkerRecord, Workers,
+    Arrivals, CachedTokens, CapacityCurve, Channels, Claims, Cluster, Decisions, Homes, KnownMaps,
+    Latencies, Loads, MissingParents, Refused, RejectLog, RequestMix, Reuse, ReuseWindow, Router,
+    Slots, Sources, Traffic, Versions, WorkerRecord, Workers,
 };
 use crate::wire::Shape;
 
@@ -108,6 +108,8 @@ pub(super) struct Fleet {
     pub(super) loads: Loads,
     pub(super) versions: Versions,
     pub(super) refused: Refused,
+    pub(super) homes: Homes,
+    pub(super) arrivals: Arrivals,
     pub(super) served: Served,
     pub(super) foreign: Foreign,
     /// Engines that the user named by address, and whose workers are not known yet.
@@ -124,6 +126,14 @@ impl Fleet {
     pub(super) fn alias(&self, rank: WorkerRank) -> String {
         let alias = self.workers.alias(rank.worker);
         if rank.dp_rank.0 == 0 { alias } else { format!("{alias}/{}", rank.dp_rank) }
+    }
+
+    /// Notes that a router made a set of workers at `at`.
+    pub(super) fn set_made(&mut self, made: &SetMade, at: Timestamp) {
+        if let Some((namespace, _)) = made.set.split_once(',') {
+            self.homes.note(&made.router, &namespace.into());
+        }
+        self.refused.note_set(made, at);
     }
 
     /// Returns the positions of the ranks whose workers have not left.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::domain::{CardRefused, RegistrationRefused, Timestamp, WorkerId};
+use crate::domain::{CardRefused, RegistrationRefused, SetMade, Timestamp, WorkerId};
 
 /// Most pods that are remembered.
 const LIMIT: usize = 1024;
@@ -13,6 +13,8 @@ const LIMIT: usize = 1024;
 pub struct Refused {
     pods: BTreeMap<Arc<str>, (RegistrationRefused, Timestamp)>,
     cards: BTreeMap<(Arc<str>, Option<WorkerId>), (CardRefused, Timestamp)>,
+    /// When each router last made each set of workers of each model.
+    sets: BTreeMap<[Arc<str>; 3], Timestamp>,
 }
 
 impl Refused {
@@ -39,5 +41,20 @@ impl Refused {
     /// Returns the last refusal of each worker's model card by each router, with its time.
     pub fn cards(&self) -> impl Iterator<Item = &(CardRefused, Timestamp)> {
         self.cards.values()
+    }
+
+    /// Notes that a router made a set of workers at `at`.
+    pub fn note_set(&mut self, made: &SetMade, at: Timestamp) {
+        let key = [&made.router, &made.model, &made.set].map(Arc::clone);
+        if self.sets.len() < LIMIT || self.sets.contains_key(&key) {
+            let last = self.sets.entry(key).or_insert(at);
+            *last = at.max(*last);
+        }
+    }
+
+    /// Returns when the router of `refused` last made the set that the worker would have joined.
+    pub fn made(&self, refused: &CardRefused) -> Option<Timestamp> {
+        let set = refused.set.as_ref()?;
+        self.sets.get(&[&refused.router, &refused.model, set].map(Arc::clone)).copied()
     }
 }

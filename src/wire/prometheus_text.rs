@@ -30,6 +30,9 @@ const SCRAPE_LIMIT: usize = 16 << 20;
 /// Workers of one router that are counted; more are no deployment.
 const WORKER_LIMIT: usize = 65_536;
 
+/// Dynamo namespaces of one router's workers that are told apart.
+const HOMES: usize = 16;
+
 pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
     let Origin::Metrics { pod, .. } = &frame.origin else { return Ok(()) };
     let text = utf8(frame)?;
@@ -88,9 +91,26 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
         let (worker, dp_rank) = (None, None);
         Fact::Gauge(Gauge { pod: Arc::clone(pod), worker, dp_rank, name, value })
     }));
+    facts.other.extend(homes(&samples).into_iter().map(|home| {
+        let namespace = printable(home, 200).into();
+        Fact::Home { pod: Arc::clone(pod), namespace }
+    }));
     let release = text.lines().filter_map(version_sign::of_metric).max();
     facts.other.extend(version_sign::of_metrics(release, Subject::Pod(Arc::clone(pod))));
     Ok(())
+}
+
+/// Returns the Dynamo namespaces of the workers of a router.
+fn homes<'a>(samples: &'a [Sample<'_>]) -> BTreeSet<&'a str> {
+    let of_router = samples.iter().filter(|sample| sample.metric.starts_with(metric::ROUTER));
+    let named = of_router.filter_map(|sample| sample.labels.get("dynamo_namespace"));
+    let mut homes: BTreeSet<&str> = BTreeSet::new();
+    for name in named.filter(|name| !name.is_empty()) {
+        if homes.len() < HOMES {
+            homes.insert(name);
+        }
+    }
+    homes
 }
 
 /// Returns true for a line whose sample kvtop uses, judged by its name.
@@ -378,6 +398,24 @@ mod tests {
         let buckets = vec![(0.47, 2.0), (1.0, 8.0), (f64::INFINITY, 4.0)];
         let name = LatencyName::FirstToken;
         assert_eq!(facts, [Fact::Histogram(Histogram { pod: "worker".into(), name, buckets })]);
+    }
+
+    #[test]
+    fn a_router_tells_the_dynamo_namespaces_of_its_workers() {
+        let name = "dynamo_component_router_worker_registered";
+        let homes = |text: &'static str| -> Vec<Arc<str>> {
+            let home = |fact| match fact {
+                Fact::Home { namespace, .. } => Some(namespace),
+                _ => None,
+            };
+            facts(text).into_iter().filter_map(home).collect()
+        };
+        let of = |namespace: &str| {
+            format!("{name}{{dynamo_namespace=\"{namespace}\",router_worker_id=\"1\"}} 1\n")
+        };
+
+        assert_eq!(homes(String::leak(of("a") + &of("b"))), ["a".into(), "b".into()]);
+        assert!(homes(String::leak(of(""))).is_empty());
     }
 
     #[test]

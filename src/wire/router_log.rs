@@ -16,7 +16,8 @@ use super::{Facts, Reject, version_sign, whole};
 use crate::domain::{
     Basis, BlockSize, BlockSizeNotice, CardRefused, Claim, ClaimOf, ClaimValue, ClaimWhat,
     Decision, DpRank, Fact, FormulaCredit, FormulaTerm, LogWarning, Medium, Overlap, Prompt,
-    RegistrationBar, RegistrationRefused, RouterStart, Subject, WarningKind, WorkerId, WorkerRank,
+    RegistrationBar, RegistrationRefused, RouterStart, SetMade, Subject, WarningKind, WorkerId,
+    WorkerRank,
 };
 use crate::dynamo::label;
 use crate::frame::{Frame, Origin};
@@ -62,8 +63,10 @@ const READERS: &[(&str, Reader)] = &[
     ("Checksum mismatch for model", card_refused),
     ("Checksum for new worker does not match existing", card_refused),
     ("Rejected incompatible workers", card_refused),
+    ("Adding worker set to model", set_made),
     ("instance removed, removing worker ", |line, _| departed(line, "removing worker ")),
     ("Removing worker WorkerWithDpRank", |line, _| departed(line, "worker_id: ")),
+    ("Adding worker WorkerWithDpRank", arrived),
     // Both said so from 0.9.0 to 1.6.1 (dynamo-llm `http/service/service_v2.rs`, `kv_router.rs`).
     ("Starting HTTP(S) service protocol=", |_, pod| router_start(pod, false)),
     ("KV Routing initialized", |_, pod| router_start(pod, true)),
@@ -275,11 +278,27 @@ fn card_refused(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
         router: Arc::clone(pod),
         model: printable(model?, 200).into(),
         worker: id.and_then(|id| u64::from_str_radix(id, 16).ok()).map(WorkerId),
+        set: line.list("worker_set=").map(|set| printable(&set, 400).into()),
+    }))
+}
+
+/// `Adding worker set to model model=A namespace=["NS","COMPONENT","ENDPOINT",…]` (dynamo-llm 1.6.1, `discovery/model.rs`).
+fn set_made(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
+    let (model, set) = (line.word("model=")?, line.list("namespace=")?);
+    Some(Fact::SetMade(SetMade {
+        router: Arc::clone(pod),
+        model: printable(model, 200).into(),
+        set: printable(&set, 400).into(),
     }))
 }
 
 fn departed(line: &Line<'_>, mark: &str) -> Option<Fact> {
     Some(Fact::Departed { worker: WorkerId(line.integer(mark)?) })
+}
+
+fn arrived(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
+    let worker = WorkerId(line.integer("worker_id: ")?);
+    Some(Fact::Arrived { router: Arc::clone(pod), worker })
 }
 
 fn parent_missing(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {

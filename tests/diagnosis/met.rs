@@ -87,3 +87,16 @@ fn two_namespaces_of_two_sizes_are_no_fault() {
         assert!(line.starts_with("KVTOP OK - ") && open.is_empty(), "{name}: {line}");
     }
 }
+
+#[test]
+fn who_attaches_within_a_minute_of_a_change_of_workers_waits_for_the_rollout_too() {
+    let seen = seen("attached_in_rollout_161");
+    let (line, open) = told(&seen);
+
+    assert!(line.starts_with("KVTOP OK - ") && open.is_empty(), "{line}");
+    let check = seen.checks.iter().find(|check| check.id == "KVT002").unwrap();
+    let kvtop::snapshot::CheckVerdict::Unknown { missing } = &check.verdict else {
+        panic!("{check:?}");
+    };
+    assert!(missing.starts_with("waiting for a rollout to end: "), "{missing}");
+}

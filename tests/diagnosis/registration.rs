@@ -354,3 +354,33 @@ fn a_worker_that_a_router_refuses_is_named_until_it_is_chosen() {
     let open = seen.findings.iter().find(|it| it.id == "KVT002");
     assert!(open.is_none_or(|it| it.resolved.is_some()));
 }
+
+#[test]
+fn a_refusal_ends_with_a_set_that_is_made_anew() {
+    let at = super::START;
+    let refused = "2026-11-27T14:54:24.343052Z ERROR dynamo_llm::discovery::controller: Rejected incompatible workers; the \
+                   first accepted configuration retains the WorkerSet model=/m/tiny \
+                   worker_set=[\"dynamo\",\"backend\",\"generate\"] incumbent_checksum=b7 rejected_checksum=8e \
+                   instance=Some(\"dynamo/backend/generate/995a21d7fa94c28\")";
+    let made = |namespace: &str| {
+        format!(
+            "2026-11-27T14:56:41.775990Z  INFO dynamo_llm::discovery::model: Adding worker set to model model=/m/tiny \
+             namespace=[\"{namespace}\",\"backend\",\"generate\"]"
+        )
+    };
+    for (namespace, ends) in [("dynamo", true), ("other", false)] {
+        for kept in [false, true] {
+            let line = |text: &str| {
+                if kept { kvtop::wire::kept_of_log_line(text) } else { text.to_owned() }
+            };
+            let frames = [
+                logged("frontend", &line(refused), at),
+                logged("frontend", &line(&made(namespace)), at.after(Duration::from_secs(20))),
+            ];
+            let seen = super::Watch::new().look(&frames, at.after(Duration::from_secs(90)));
+            let open = seen.findings.iter().find(|it| it.id == "KVT002");
+            let over = open.is_none_or(|it| it.resolved.is_some());
+            assert_eq!(over, ends, "{namespace}, kept {kept}: {open:?}");
+        }
+    }
+}

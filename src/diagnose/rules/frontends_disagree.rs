@@ -41,7 +41,7 @@ impl Rule for FrontendsDisagree {
         if let Some(claims) = at_odds(evidence) {
             if follow_namespaces(evidence, &claims) {
                 return Verdict::unknown(
-                    "needs the Dynamo namespace of each router: workers of several use different block sizes",
+                    "needs the Dynamo namespace of each router: there are workers of several",
                 );
             }
             return sizes_differ(evidence, &claims);
@@ -123,17 +123,16 @@ fn at_odds(evidence: &Evidence) -> Option<Vec<&SizeClaim>> {
     apart.into_iter().find(differ)
 }
 
-/// Returns true when the workers of several Dynamo namespaces have different sizes, and routers of which nobody knows
-/// the namespace have just these.
+/// Returns true when routers of which nobody knows the namespace may have workers in different ones: those of the
+/// deployment have just these sizes, or there are workers of other deployments.
 fn follow_namespaces(evidence: &Evidence, claims: &[&SizeClaim]) -> bool {
     let workers = evidence.best_by_subject(ClaimOf::Card);
     let of = workers.iter().filter_map(|it| Some((it.dynamo_namespace.as_deref()?, it.tokens)));
     let of: BTreeSet<(&str, u32)> = of.collect();
     let namespaces: BTreeSet<&str> = of.iter().map(|(name, _)| *name).collect();
     let unplaced = claims.iter().any(|claim| claim.dynamo_namespace.is_none());
-    unplaced
-        && namespaces.len() > 1
-        && claims.iter().all(|claim| of.iter().any(|(_, tokens)| *tokens == claim.tokens))
+    let alike = || claims.iter().all(|claim| of.iter().any(|(_, tokens)| *tokens == claim.tokens));
+    unplaced && (evidence.has_foreign || namespaces.len() > 1 && alike())
 }
 
 /// Returns the finding for routers that hash with different sizes. If KVT001 names the wrong one, its fix applies.

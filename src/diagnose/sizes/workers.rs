@@ -37,6 +37,10 @@ impl Evidence {
             let at = if rank.gone { rank.left } else { rank.started }.filter(lately)?;
             Some((at, if rank.gone { "left" } else { "started" }, Self::name_of(rank)))
         });
+        // Who attached after a worker had left knows it by the router's log alone.
+        let removed = self.removed.filter(|(at, _)| lately(at)).into_iter();
+        let removed = removed.map(|(at, id)| (at, "left", self.worker_name(id).to_string()));
+        let changes = changes.chain(removed);
         let (at, did, name) = changes.max_by_key(|(at, ..)| *at)?;
         Some(phrase!("{} {} {} s ago", name, did, self.at.since(at).as_secs()))
     }

@@ -40,7 +40,7 @@ fn down(name: &SourceName, note: &SourceNote) -> DownSource {
 
 impl Judge<'_> {
     /// Returns the workers that routers refuse because of their model cards. One that is gone, or that was chosen since, is
-    /// refused no more; where its router does not name it, the refusal counts for a while.
+    /// refused no more, and neither is one whose set was made anew since; where its router does not name it, the refusal counts for a while.
     pub(super) fn cards_refused(&self, at: Timestamp) -> Vec<RefusedCard> {
         let workers = &self.known.fleet.workers;
         let ranks = || workers.ranks().iter();
@@ -48,6 +48,7 @@ impl Judge<'_> {
             let began = self.known.setup().router_watch(&refused.router).began;
             if self.known.shown.is_deleted(&refused.router)
                 || began.is_some_and(|began| began > *then)
+                || self.known.fleet.refused.made(refused).is_some_and(|made| made > *then)
             {
                 return false;
             }

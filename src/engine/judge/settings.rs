@@ -60,7 +60,8 @@ impl Setup<'_> {
         })
     }
 
-    /// Returns the Dynamo namespace of a worker, as discovery names it, or else as its pod or graph deployment does.
+    /// Returns the Dynamo namespace of a worker, as discovery names it, or else as its pod or graph deployment does;
+    /// that of a router else as its own metrics or log do.
     fn dynamo_namespace(&self, worker: Option<WorkerId>, subject: &Subject) -> Option<Arc<str>> {
         let known = worker.and_then(|worker| self.fleet.workers.worker(worker));
         if let Some(name) = known.and_then(|known| known.dynamo_namespace.as_ref()) {
@@ -68,7 +69,7 @@ impl Setup<'_> {
         }
         let of_pod = |pod: &str| self.shown.cluster.pod(pod)?.pod.dynamo_namespace.clone();
         match subject {
-            Subject::Pod(pod) => of_pod(pod),
+            Subject::Pod(pod) => of_pod(pod).or_else(|| self.fleet.homes.of(pod)),
             Subject::Worker(_) => of_pod(known?.pod.as_deref()?),
             Subject::Component { graph, .. } => {
                 let graph = self.shown.cluster.graphs().find(|known| known.name == *graph)?;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::domain::{
     KvKind, LogWarning, RouterStart, SequenceHash, Timestamp, WarningKind, WorkerRank,
 };
+use crate::engine::incarnations::ROUTER_STARTS;
 use crate::engine::{Learner, Setup};
 use crate::model::{MissingParent, Stored, Watch};
 
@@ -16,6 +17,9 @@ impl Learner<'_> {
             pod.start(at);
             self.known.routing.router.fractions.clear();
             self.known.routing.missing_parents.restarted(&start.pod);
+        } else if self.known.setup().router_watch(&start.pod).began.is_none() {
+            // A router without a frontend says first that it adds workers, then that it starts.
+            self.known.fleet.arrivals.forget(at.before(ROUTER_STARTS));
         }
     }
 

@@ -135,6 +135,15 @@ impl<'a> Line<'a> {
         Some(unquoted(word))
     }
 
+    /// Returns the strings of the list after `mark`, separated by commas: `a,b` of `["a","b"]`.
+    pub(super) fn list(&self, mark: &str) -> Option<String> {
+        let text = self.take(mark, |rest| {
+            let opened = unquoted(rest).starts_with('[');
+            rest.find(']').filter(|_| opened).map(|at| at + 1)
+        })?;
+        Some(text.replace(['[', ']', '"', '\\'], ""))
+    }
+
     /// Returns the text after `mark` up to a single quote, or to the end of the line.
     pub(super) fn quoted(&self, mark: &str) -> Option<&'a str> {
         self.take(mark, |rest| Some(rest.find('\'').unwrap_or(rest.len())))

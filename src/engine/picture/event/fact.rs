@@ -41,6 +41,24 @@ pub(super) fn lines(known: &Knowledge, fact: &Fact, lines: &mut Vec<String>) {
             named(lines, "length", format!("{} tokens", prompt.tokens));
         }
         Fact::Warning(warning) => self::warning(known, warning, lines),
+        Fact::BlockSizes(notice) => {
+            lines.push(format!("BLOCK SIZES of {}", notice.pod));
+            named(lines, "publisher", notice.publisher);
+            named(lines, "engine", notice.engine);
+        }
+        Fact::EngineSocket(seen) => {
+            lines.push(format!("ENGINE at {}", seen.address));
+            named(lines, "block size", format!("{} tokens", seen.block_size));
+            let worker = known.engine_worker(seen).map(|worker| known.fleet.workers.alias(worker));
+            named(lines, "worker", format_known(worker));
+        }
+        _ => of_router(known, fact, lines),
+    }
+}
+
+/// Adds the lines of what routers say of themselves and of workers.
+fn of_router(known: &Knowledge, fact: &Fact, lines: &mut Vec<String>) {
+    match fact {
         Fact::RouterStart(start) => {
             lines.push(format!("START of {}", start.pod));
             named(lines, "router", if start.follows { "follows KV events" } else { "starts" });
@@ -52,19 +70,20 @@ pub(super) fn lines(known: &Knowledge, fact: &Fact, lines: &mut Vec<String>) {
             let worker = refused.worker.map(|worker| known.fleet.workers.alias(worker));
             named(lines, "worker", format_known(worker));
         }
+        Fact::Home { pod, namespace } => {
+            lines.push(format!("ROUTER {pod}"));
+            named(lines, "Dynamo namespace", namespace);
+        }
+        Fact::SetMade(made) => {
+            lines.push(format!("SET of workers made by {}", made.router));
+            named(lines, "model", &made.model);
+            named(lines, "set", &made.set);
+        }
+        Fact::Arrived { router, worker } => {
+            lines.push(format!("ADDED by {router}: {}", known.fleet.workers.alias(*worker)));
+        }
         Fact::Departed { worker } => {
             lines.push(format!("REMOVED by a router: {}", known.fleet.workers.alias(*worker)));
-        }
-        Fact::BlockSizes(notice) => {
-            lines.push(format!("BLOCK SIZES of {}", notice.pod));
-            named(lines, "publisher", notice.publisher);
-            named(lines, "engine", notice.engine);
-        }
-        Fact::EngineSocket(seen) => {
-            lines.push(format!("ENGINE at {}", seen.address));
-            named(lines, "block size", format!("{} tokens", seen.block_size));
-            let worker = known.engine_worker(seen).map(|worker| known.fleet.workers.alias(worker));
-            named(lines, "worker", format_known(worker));
         }
         _ => lines.push(setting_line(fact)),
     }
