@@ -100,3 +100,13 @@ fn who_attaches_within_a_minute_of_a_change_of_workers_waits_for_the_rollout_too
     };
     assert!(missing.starts_with("waiting for a rollout to end: "), "{missing}");
 }
+
+#[test]
+fn where_engines_have_the_size_of_the_cards_the_publishers_are_mended() {
+    let seen = seen("publisher_alone_161");
+    let finding = seen.findings.iter().find(|finding| finding.id == "KVT001").unwrap();
+    let fix = &finding.fix.as_ref().unwrap().sentence;
+
+    assert!(fix.starts_with("Restart the workers with the publisher's block size 16 ("), "{fix}");
+    assert!(!fix.contains("tokens_per_block"), "{fix}");
+}

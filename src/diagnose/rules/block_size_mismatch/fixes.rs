@@ -47,6 +47,9 @@ pub(super) fn worker_fix(
     {
         return (fix, Some(engine.tokens));
     }
+    if let Some((publisher, engine)) = sizes.filter(|it| publisher_alone_differs(evidence, *it)) {
+        return (stray_publisher_fix(evidence, publisher, engine, names), Some(engine.tokens));
+    }
     let size = publisher.map_or(Phrase::from("the published size"), |size| phrase!("{}", size));
     let all = names.is_empty();
     let names = names.join(", ");
@@ -95,6 +98,46 @@ pub(super) fn worker_fix(
         changes.clear();
     }
     (Fix { sentence, changes, restarts, ..Fix::default() }, publisher)
+}
+
+/// Returns true where the engine has the size of the live model cards, with which routers hash, and only the publisher
+/// another: engines of the publisher's size would be of no use to them.
+fn publisher_alone_differs(evidence: &Evidence, sizes: (&SizeClaim, &SizeClaim)) -> bool {
+    let (publisher, engine) = (sizes.0.tokens, sizes.1.tokens);
+    let card = evidence.agreed(ClaimOf::Card).filter(|card| card.ground == Ground::Observed);
+    let router = evidence.router_size().map(|(tokens, _)| tokens);
+    publisher != engine
+        && card.is_some_and(|card| card.tokens == engine)
+        && router.is_none_or(|router| router == engine)
+}
+
+/// Returns the fix that gives publishers the size of engines and router.
+fn stray_publisher_fix(
+    evidence: &Evidence,
+    publisher: &SizeClaim,
+    engine: &SizeClaim,
+    names: &[String],
+) -> Fix {
+    let who = if names.is_empty() { "the workers".to_owned() } else { names.join(", ") };
+    let flag = match evidence.backend() {
+        Some(Backend::TrtLlm) => flag::KV_BLOCK_SIZE,
+        Some(Backend::Vllm | Backend::Mocker) => flag::BLOCK_SIZE,
+        Some(Backend::SgLang) => flag::PAGE_SIZE,
+        None => "the publisher's block size",
+    };
+    let sentence = phrase!(
+        "Restart {} with {} {} (publishers use {} now): engines and model cards have that size already. {}",
+        who,
+        flag,
+        engine.tokens,
+        publisher.tokens,
+        frontend_will_not_do()
+    );
+    Fix {
+        sentence,
+        restarts: phrase!("restart of {}; each one loses its KV cache", who),
+        ..Fix::default()
+    }
 }
 
 /// Returns the other fix: publishers that take the engines' size.
