@@ -1,5 +1,7 @@
 //! Fixes that give engine, publisher and router the same block size.
 
+mod publisher;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -8,6 +10,7 @@ use crate::diagnose::fix::{Change, Edit, Fix, Part, Restart};
 use crate::diagnose::phrase::{Phrase, phrase};
 use crate::domain::{Backend, ClaimOf, SetBy, WorkerId};
 use crate::dynamo::{flag, release, settings, variable};
+use publisher::{in_place, publisher_alone_differs, publisher_fix, stray_publisher_fix};
 
 /// The restarts after a change of worker settings.
 const WORKERS: &str = "rolling restart of every worker; each one loses its KV cache";
@@ -98,46 +101,6 @@ pub(super) fn worker_fix(
         changes.clear();
     }
     (Fix { sentence, changes, restarts, ..Fix::default() }, publisher)
-}
-
-/// Returns true where the engine has the size of the live model cards, with which routers hash, and only the publisher
-/// another: engines of the publisher's size would be of no use to them.
-fn publisher_alone_differs(evidence: &Evidence, sizes: (&SizeClaim, &SizeClaim)) -> bool {
-    let (publisher, engine) = (sizes.0.tokens, sizes.1.tokens);
-    let card = evidence.agreed(ClaimOf::Card).filter(|card| card.ground == Ground::Observed);
-    let router = evidence.router_size().map(|(tokens, _)| tokens);
-    publisher != engine
-        && card.is_some_and(|card| card.tokens == engine)
-        && router.is_none_or(|router| router == engine)
-}
-
-/// Returns the fix that gives publishers the size of engines and router.
-fn stray_publisher_fix(
-    evidence: &Evidence,
-    publisher: &SizeClaim,
-    engine: &SizeClaim,
-    names: &[String],
-) -> Fix {
-    let who = if names.is_empty() { "the workers".to_owned() } else { names.join(", ") };
-    let flag = match evidence.backend() {
-        Some(Backend::TrtLlm) => flag::KV_BLOCK_SIZE,
-        Some(Backend::Vllm | Backend::Mocker) => flag::BLOCK_SIZE,
-        Some(Backend::SgLang) => flag::PAGE_SIZE,
-        None => "the publisher's block size",
-    };
-    let sentence = phrase!(
-        "Restart {} with {} {} (publishers use {} now): engines and model cards have that size already. {}",
-        who,
-        flag,
-        engine.tokens,
-        publisher.tokens,
-        frontend_will_not_do()
-    );
-    Fix {
-        sentence,
-        restarts: phrase!("restart of {}; each one loses its KV cache", who),
-        ..Fix::default()
-    }
 }
 
 /// Returns the other fix: publishers that take the engines' size.
@@ -233,114 +196,6 @@ fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());
     first.into_iter().chain(letters).collect()
-}
-
-/// Returns the fix that makes workers publish the engine's size, if one worker flag does that.
-fn publisher_fix(
-    evidence: &Evidence,
-    publisher: u32,
-    engine: u32,
-    (setting, on): (&EngineSetting, Part),
-) -> Option<Fix> {
-    let change = worker_size_flag(evidence, engine, on)?;
-    let Change::Set { flags, .. } = &change else { return None };
-    let flag = flags.first()?;
-    if let Some(set) = in_place(evidence, flags, engine) {
-        return Some(overridden(evidence, set, (publisher, engine), flag));
-    }
-    let mut sentence = phrase!(
-        "Stop all workers, then start them with {} {}, the block size of their engines",
-        flag,
-        engine
-    );
-    let before = |release| evidence.releases.least.is_none_or(|it| it < release);
-    match (evidence.backend()?, setting) {
-        (Backend::TrtLlm, EngineSetting::Overridden(place)) => {
-            let size = phrase!(". {} already sets tokens_per_block: {}, but ", place, publisher);
-            sentence.push(size);
-            sentence.push("something overrides that value; look for it in the engines' log");
-        }
-        (Backend::TrtLlm, _) => {
-            sentence.push(", or restart them one at a time with tokens_per_block: ");
-            sentence.push(phrase!("{}", publisher));
-            sentence.push(" in the engine's configuration");
-        }
-        (Backend::Vllm, _) if before(release::VLLM_SIZE_FROM_ENGINE) => {
-            sentence.push(phrase!(", or with Dynamo {} or later", release::VLLM_SIZE_FROM_ENGINE));
-        }
-        (Backend::SgLang, _) if before(release::SGLANG_SIZE_FROM_ENGINE) => {
-            sentence
-                .push(phrase!(", or with Dynamo {} or later", release::SGLANG_SIZE_FROM_ENGINE));
-        }
-        (Backend::Vllm | Backend::SgLang | Backend::Mocker, _) => {}
-    }
-    sentence = phrase!("{}.{} {}", sentence, frontend_too(evidence), frontend_will_not_do());
-    Some(Fix {
-        sentence,
-        changes: vec![change],
-        restart: restart_of_cards(evidence),
-        restarts: ALL_WORKERS.into(),
-    })
-}
-
-/// Returns the setting by one of `flags` that already asks for `tokens`.
-fn in_place<'a>(evidence: &'a Evidence, flags: &[&str], tokens: u32) -> Option<&'a SizeClaim> {
-    let by_flag = |claim: &&SizeClaim| {
-        let flag = claim.set_by.as_ref().and_then(SetBy::flag);
-        claim.tokens == tokens && flag.is_some_and(|flag| flags.contains(&flag))
-    };
-    let of = [ClaimOf::Publisher, ClaimOf::Engine, ClaimOf::Card];
-    of.into_iter().find_map(|of| evidence.all_sizes_of(of).find(by_flag))
-}
-
-/// Returns the fix if the flag already asks for the engine's size, but the publisher still uses another one.
-fn overridden(
-    evidence: &Evidence,
-    set: &SizeClaim,
-    (publisher, engine): (u32, u32),
-    flag: &str,
-) -> Fix {
-    let frontend = frontend_will_not_do();
-    let who = set.who(evidence);
-    let log = evidence.sizes_of(ClaimOf::Publisher).find(|claim| claim.tokens == publisher);
-    let seen = log.map_or_else(Phrase::default, |claim| phrase!(" ({})", claim.source));
-    let upgrade = match (evidence.backend(), evidence.releases.least) {
-        (Some(Backend::Vllm), Some(least)) if least < release::VLLM_SIZE_FROM_ENGINE => {
-            Some(release::VLLM_SIZE_FROM_ENGINE)
-        }
-        (Some(Backend::SgLang), Some(least)) if least < release::SGLANG_SIZE_FROM_ENGINE => {
-            Some(release::SGLANG_SIZE_FROM_ENGINE)
-        }
-        _ => None,
-    };
-    let upgrade = upgrade.map_or_else(
-        || {
-            Phrase::from(
-                "Find what overrides the publisher's size, such as a wrapper script or a patched image",
-            )
-        },
-        |release| {
-            phrase!(
-                "Upgrade to Dynamo {} or later, where the publisher uses the engine's size",
-                release
-            )
-        },
-    );
-    let sentence = phrase!(
-        "{} {} is already set on {}, but its publisher uses {}{}. {}, then \
-         restart that worker; or start it with {} {}, if its engine supports that size. {}",
-        flag,
-        engine,
-        who,
-        publisher,
-        seen,
-        upgrade,
-        flag,
-        publisher,
-        frontend
-    );
-    let restarts = phrase!("restart of {}, which loses its KV cache", who);
-    Fix { sentence, restarts, ..Fix::default() }
 }
 
 /// Returns the sentence about the frontend's restart when model cards change. Routers reject a worker whose
