@@ -18,6 +18,8 @@ pub enum Verdict {
     Unknown {
         /// The input that would decide, as a phrase such as "needs KV events (none so far)".
         missing: Phrase,
+        /// True where a fault is seen that may end by itself, as a rollout does: until then nothing is well.
+        suspects: bool,
     },
     /// Something is wrong.
     Found(Box<Finding>),
@@ -31,7 +33,12 @@ impl Verdict {
 
     /// Returns the verdict that the evidence does not decide, for want of `missing`.
     pub fn unknown(missing: impl Into<Phrase>) -> Self {
-        Self::Unknown { missing: missing.into() }
+        Self::Unknown { missing: missing.into(), suspects: false }
+    }
+
+    /// Returns the verdict that a fault is seen which may end by itself; `missing` is waited for.
+    pub fn suspected(missing: impl Into<Phrase>) -> Self {
+        Self::Unknown { missing: missing.into(), suspects: true }
     }
 
     /// Returns the verdict with the window of the counts, and its end as their time: that of all proofs without a

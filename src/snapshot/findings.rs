@@ -144,6 +144,8 @@ pub struct CheckRow {
     pub may_be_critical: bool,
     /// The importance of its answer.
     pub stake: Stake,
+    /// True while it cannot tell whether a fault that is seen will end by itself.
+    pub suspects: bool,
     /// Its answer.
     pub verdict: CheckVerdict,
     /// A few words on how it is judged now, such as `2 of 2 workers publish`.

@@ -91,6 +91,7 @@ impl Snapshot {
         let quiet = self.coverage.quiet.is_some();
         self.is_unjudged(Stake::Core) && !quiet
             || self.refuses_for_unknown_reasons()
+            || self.suspicion().is_some()
             || self.is_unread()
             || self.down().is_some()
             || self.ledger.hole.is_some()
@@ -131,6 +132,9 @@ impl Snapshot {
         if let Some(hole) = self.ledger.hole.as_ref().filter(|_| judged) {
             return Lack::Hole(hole);
         }
+        if let Some(missing) = self.suspicion() {
+            return Lack::Check(missing);
+        }
         // The reason of rejected stores is asked for first: it is what goes wrong.
         let first = if self.refuses_for_unknown_reasons() { Stake::History } else { Stake::Core };
         let asked = self.check_with(if core { first } else { Stake::History });
@@ -138,6 +142,14 @@ impl Snapshot {
             Some(CheckVerdict::Unknown { missing }) => Lack::Check(missing),
             _ => Lack::Everything,
         }
+    }
+
+    /// Returns the words of the check that sees a fault which may end by itself.
+    fn suspicion(&self) -> Option<&str> {
+        self.checks.iter().find_map(|check| match &check.verdict {
+            CheckVerdict::Unknown { missing } if check.suspects => Some(missing.as_str()),
+            _ => None,
+        })
     }
 
     /// Returns the check on which so much depends.

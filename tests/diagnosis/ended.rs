@@ -110,7 +110,7 @@ fn a_router_that_lacks_a_few_parents_or_just_started_is_not_well_yet() {
         change(&mut evidence);
         match rule("KVT007").unwrap().judge(&evidence) {
             Verdict::Clear { .. } => String::from("clear"),
-            Verdict::Unknown { missing } => missing.to_string(),
+            Verdict::Unknown { missing, .. } => missing.to_string(),
             Verdict::Found(_) => String::from("found"),
         }
     };

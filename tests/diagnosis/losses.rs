@@ -350,7 +350,7 @@ fn a_few_rejected_stores_are_few_once_they_were_counted_for_a_while() {
         kvtop::diagnose::rule("KVT007").unwrap().judge(&evidence)
     };
 
-    let Verdict::Unknown { missing } = verdict(false, 3) else { panic!() };
+    let Verdict::Unknown { missing, .. } = verdict(false, 3) else { panic!() };
     assert!(missing.to_string().starts_with("needs 28 s more of events: "), "{missing}");
     assert!(matches!(verdict(false, 30), Verdict::Clear { .. }));
     assert!(matches!(verdict(true, 3), Verdict::Clear { .. }), "they are known to be lost events");

@@ -86,7 +86,7 @@ fn a_worker_past_its_limit_is_not_cleared_by_a_tail_that_is_short() {
     let slow = rule.judge(&overloaded(0.7, 0.9));
 
     assert!(matches!(long, Verdict::Found(_)), "{long:?}");
-    let Verdict::Unknown { missing } = short else { panic!("{short:?}") };
+    let Verdict::Unknown { missing, .. } = short else { panic!("{short:?}") };
     assert!(missing.to_string().contains("only 2.0 times the median"), "{missing}");
     let Verdict::Clear { note } = slow else { panic!("{slow:?}") };
     assert!(note.to_string().ends_with("so is the median (0.70 s)"), "{note}");

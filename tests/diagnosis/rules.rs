@@ -446,7 +446,9 @@ fn a_card_without_an_instance_is_no_side_of_a_difference() {
     };
 
     assert_eq!(said(&judged(&[])), "found");
-    let Verdict::Unknown { missing } = judged(&[1]) else { panic!("judged a worker that left") };
+    let Verdict::Unknown { missing, .. } = judged(&[1]) else {
+        panic!("judged a worker that left")
+    };
     let missing = missing.to_string();
     assert!(missing.starts_with("needs the instance of") && missing.contains("32"), "{missing}");
     // Where nobody serves, nobody is left out.
@@ -477,7 +479,7 @@ fn from_1_5_prefill_and_decode_workers_may_differ() {
         "Auto-configured KV block sizes: 16 (the others), 64 (prefill) (from worker reports)";
     assert_eq!(disaggregated(new, same), Verdict::clear(note));
     let open = |verdict: Verdict| match verdict {
-        Verdict::Unknown { missing } => missing,
+        Verdict::Unknown { missing, .. } => missing,
         other => panic!("{other:?}"),
     };
     let missing = open(disaggregated(unknown, same));

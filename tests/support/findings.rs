@@ -193,6 +193,7 @@ fn check(id: &'static str, name: &'static str, verdict: CheckVerdict, note: &str
         topic: topic(id),
         may_be_critical: rule.may_be_critical(),
         stake: rule.stake(),
+        suspects: false,
         verdict,
         note: note.to_owned(),
     }

@@ -29,7 +29,8 @@ impl Rule for WorkersDisagree {
          covers the size), and their error does not name the size.\nDetected by comparing one size of each \
          present worker: the size in its live model card, or else the size that it was started with. Cards are \
          only compared with cards, and start settings with start settings. Not judged within a minute after a \
-         worker started or left, because old and new workers coexist during a rollout. From Dynamo 1.5 \
+         worker started or left, as pods, discovery or routers' logs tell, because old and new workers coexist during a \
+         rollout; where their sizes differ, the deployment's state is unknown until then. From Dynamo 1.5 \
          prefill-only workers may use another size, because a separate router reads their cards.\nRestart the \
          workers that differ with the size of the others, or, while KVT001 is active, with the size of its fix."
     }
@@ -74,7 +75,7 @@ impl Rule for WorkersDisagree {
         // Old and new workers coexist during a rollout.
         if let (true, Some(change)) = (differ_or_refused, evidence.in_rollout()) {
             let change = phrase!("waiting for a rollout to end: {}", change);
-            return Verdict::unknown(if sizes.is_empty() {
+            return Verdict::suspected(if sizes.is_empty() {
                 change
             } else {
                 phrase!("{}; block sizes are {}", change, listed(sizes))

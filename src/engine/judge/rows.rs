@@ -55,7 +55,7 @@ impl Verdicts {
                     (CheckVerdict::Found, finding.summary.to_string())
                 }
                 (Verdict::Clear { note }, _) => (CheckVerdict::Clear, note.to_string()),
-                (Verdict::Unknown { missing }, _) => {
+                (Verdict::Unknown { missing, .. }, _) => {
                     (CheckVerdict::Unknown { missing: missing.to_string() }, String::new())
                 }
             };
@@ -65,6 +65,7 @@ impl Verdicts {
                 topic: check.rule.topic(),
                 may_be_critical: check.rule.may_be_critical(),
                 stake: check.rule.stake(),
+                suspects: matches!(check.verdict, Verdict::Unknown { suspects: true, .. }),
                 verdict,
                 note,
             }

@@ -63,7 +63,7 @@ impl Scene<'_, '_> {
     fn disagreement(&self, evidence: &mut Evidence, found: &mut Verdicts) {
         let finding = match diagnose::rule("KVT002").map(|rule| rule.judge(evidence)) {
             Some(Verdict::Found(finding)) => finding,
-            Some(Verdict::Unknown { missing }) if evidence.several_sizes().is_some() => {
+            Some(Verdict::Unknown { missing, .. }) if evidence.several_sizes().is_some() => {
                 let deployment = self.deployment.name.clone();
                 found.unjudged.push(Unjudged {
                     deployment,
