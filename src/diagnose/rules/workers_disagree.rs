@@ -78,7 +78,7 @@ impl Rule for WorkersDisagree {
             return Verdict::suspected(if sizes.is_empty() {
                 change
             } else {
-                phrase!("{}; block sizes are {}", change, listed(sizes))
+                phrase!("block sizes are {}; {}", listed(sizes), change)
             });
         }
         if sizes.len() < 2 && evidence.has_too_many_models() {
