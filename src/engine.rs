@@ -172,6 +172,7 @@ impl Engine {
         self.let_early_in(at);
         self.learner().roll(at);
         self.judge_before(at);
+        self.learner().refresh_foreign();
         self.glance(at);
         let mut snapshot =
             picture::snapshot(&self.known, &self.verdicts, &mut self.lasting, query, at);
@@ -253,6 +254,7 @@ impl Engine {
     /// ends and every few seconds of silence, whoever looks: so a recording is judged as it was live.
     fn diagnose(&mut self, at: Timestamp) {
         let mut learner = self.learner();
+        learner.refresh_foreign();
         learner.part_from_the_past(at);
         learner.link_engines();
         self.verdicts.judge(&self.known, at);

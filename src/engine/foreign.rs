@@ -130,6 +130,11 @@ impl Learner<'_> {
     /// Returns true for a frame of a Dynamo namespace that none of the deployments looked at uses, and
     /// counts it.
     pub(super) fn is_foreign(&mut self, frame: &Frame, source: &SourceName) -> bool {
+        // A list of pods changes the names with each of them: they are learned again where somebody asks.
+        if matches!(frame.origin, Origin::Kube { .. } | Origin::Log { .. } | Origin::Metrics { .. })
+        {
+            return false;
+        }
         self.refresh_foreign();
         let generation = self.known.fleet.foreign.generation;
         let lane = self.pending.lanes.lane(frame);

@@ -202,7 +202,6 @@ impl Learner<'_> {
         self.known.fleet.claims.drop_doubted();
         facts.clear();
         self.pending.facts.other = facts;
-        self.refresh_foreign();
     }
 
     pub(super) fn note_reject(&mut self, frame: &Frame, why: &str, source: &SourceName) {

@@ -29,7 +29,8 @@ impl Learner<'_> {
         self.known.fleet.workers.note_pod(&pod.name);
         self.pod_began(pod);
         let foreign = |other: &PodRecord| pod.graph.is_some() && other.pod.graph != pod.graph;
-        self.known.record.journal.apart |= self.known.shown.cluster.pods().any(foreign);
+        let apart = self.known.record.journal.apart;
+        self.known.record.journal.apart = apart || self.known.shown.cluster.pods().any(foreign);
         if self.known.streams.deployment.namespace.is_none() && pod.role.is_router() {
             self.known.streams.deployment.namespace.clone_from(&pod.dynamo_namespace);
         }
