@@ -4,6 +4,7 @@
 //! the worker is gone, anybody.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::journal::Head;
@@ -13,7 +14,7 @@ use crate::domain::{Pod, SourceName, SourceState, Timestamp, WorkerId};
 use crate::model::{WorkerRecord, pod_worker_id};
 use crate::snapshot::{EventKind, Gravity};
 
-/// Routers add the workers that are there within this time after their own start: 0.3 s were seen with two workers.
+/// Time around the start of a router within which it adds the workers that are there.
 pub(super) const ROUTER_STARTS: Duration = Duration::from_secs(10);
 
 impl Learner<'_> {
@@ -59,11 +60,11 @@ impl Learner<'_> {
         }
     }
 
-    /// Notes that `router` said at `at` that it added `worker`. One that has just started adds all workers that are
-    /// there, however long ago they started.
-    pub(super) fn arrived(&mut self, router: &str, worker: WorkerId, at: Timestamp) {
-        let began = self.known.setup().router_watch(router).began;
-        if began.is_none_or(|began| at > began.after(ROUTER_STARTS) || at < began) {
+    /// Notes that `router` said at `at` that it added `worker`. From Dynamo 1.0 on a router that has just started adds
+    /// all workers that are there, however long ago they started.
+    pub(super) fn arrived(&mut self, router: &Arc<str>, worker: WorkerId, at: Timestamp) {
+        let began = self.known.routing.router.pod(router).and_then(|pod| pod.follows);
+        if began.is_none_or(|began| at > began.after(ROUTER_STARTS)) {
             self.known.fleet.arrivals.add(worker, at);
         }
     }

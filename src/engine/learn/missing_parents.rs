@@ -13,13 +13,13 @@ impl Learner<'_> {
     pub(super) fn router_start(&mut self, start: &RouterStart, at: Timestamp) {
         let Some(pod) = self.known.routing.router.pod(&start.pod) else { return };
         pod.follows = pod.follows.max(Some(at));
-        if !start.follows {
+        if start.follows {
+            // It says first that it adds workers, then that it starts.
+            self.known.fleet.arrivals.forget(at.before(ROUTER_STARTS));
+        } else {
             pod.start(at);
             self.known.routing.router.fractions.clear();
             self.known.routing.missing_parents.restarted(&start.pod);
-        } else if self.known.setup().router_watch(&start.pod).began.is_none() {
-            // A router without a frontend says first that it adds workers, then that it starts.
-            self.known.fleet.arrivals.forget(at.before(ROUTER_STARTS));
         }
     }
 
