@@ -60,8 +60,9 @@ impl Learner<'_> {
         }
     }
 
-    /// Notes that `router` said at `at` that it added `worker`. From Dynamo 1.0 on a router that has just started adds
-    /// all workers that are there, however long ago they started.
+    /// Notes that `router` said at `at` that it added `worker`. One that has just started says so of all workers that
+    /// are there, however long ago they started (seen in 1.6.1, dynamo-kv-router `sequences/multi_worker`; a router of
+    /// 0.9.0, dynamo-llm `kv_router/sequence.rs`, said nothing of them).
     pub(super) fn arrived(&mut self, router: &Arc<str>, worker: WorkerId, at: Timestamp) {
         let began = self.known.routing.router.pod(router).and_then(|pod| pod.follows);
         if began.is_none_or(|began| at > began.after(ROUTER_STARTS)) {

@@ -39,8 +39,9 @@ fn down(name: &SourceName, note: &SourceNote) -> DownSource {
 }
 
 impl Judge<'_> {
-    /// Returns the workers that routers refuse because of their model cards. One that is gone, or that was chosen since, is
-    /// refused no more, and neither is one whose set was made anew since; where its router does not name it, the refusal counts for a while.
+    /// Returns the workers that routers refuse because of their model cards. One that is gone, that was chosen since, or
+    /// whose set its router made anew is refused no more; where its router does not name it, the refusal counts for a
+    /// while.
     pub(super) fn cards_refused(&self, at: Timestamp) -> Vec<RefusedCard> {
         let workers = &self.known.fleet.workers;
         let ranks = || workers.ranks().iter();
