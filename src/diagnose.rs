@@ -78,6 +78,12 @@ pub trait Rule: Sync {
         false
     }
 
+    /// Returns true for rules about what KV routers index and choose: where requests are routed otherwise, nothing is
+    /// left to find.
+    fn needs_kv_router(&self) -> bool {
+        false
+    }
+
     /// Returns true for rules whose findings may be critical.
     fn may_be_critical(&self) -> bool {
         false

@@ -90,6 +90,22 @@ fn prefixes_of_a_demo_have_names() {
 }
 
 #[test]
+fn a_router_that_no_longer_routes_by_blocks_lacks_no_history() {
+    let mut demo = Demo::new(Scenario::NoHistory);
+    demo.pass(75);
+    let leads = |demo: &mut Demo| {
+        let picture = demo.picture(&ViewQuery::default());
+        picture.findings.iter().map(|it| (it.id, it.resolved.is_some())).collect::<Vec<_>>()
+    };
+    assert_eq!(leads(&mut demo), [("KVT007", false)]);
+
+    demo.simulation.switch_mode(RouterMode::RoundRobin);
+    demo.pass(75);
+
+    assert_eq!(leads(&mut demo), [("KVT005", false), ("KVT007", true)]);
+}
+
+#[test]
 fn a_worker_more_takes_its_share() {
     let mut demo = Demo::new(Scenario::GtcDemo);
     assert_eq!(demo.simulation.steering().workers, 3);

@@ -442,17 +442,20 @@ impl Evidence {
         self.router.read && self.router.tally.routed > 0
     }
 
-    /// Returns true when a KV router that is still there was seen to choose workers. Choices from before the
-    /// routers of now started are those of others.
-    pub fn chooses_by_blocks(&self) -> bool {
-        let last = self.router.heard.routed;
-        let since = last.is_none_or(|last| self.router.began.is_none_or(|began| began <= last));
-        self.router.tally.routed > 0 && since
+    /// Returns true when a KV router that is still there was seen to choose workers, or to reject stores. What
+    /// routers did before those of now started is of others.
+    pub fn routes_by_blocks(&self) -> bool {
+        let heard = &self.router.heard;
+        let of_now = |at: Option<Timestamp>| {
+            at.is_none_or(|at| self.router.began.is_none_or(|began| began <= at))
+        };
+        let chose = self.router.tally.routed > 0 && of_now(heard.routed);
+        chose || (heard.parent.is_some() && of_now(heard.parent))
     }
 
     /// Returns the mode by which requests are routed instead of by cached blocks, when they are.
     pub fn other_mode(&self) -> Option<&Setting<Arc<str>>> {
         let mode = self.settings.router_mode.as_ref();
-        mode.filter(|mode| mode.value.as_ref() != "kv" && !self.chooses_by_blocks())
+        mode.filter(|mode| mode.value.as_ref() != "kv" && !self.routes_by_blocks())
     }
 }

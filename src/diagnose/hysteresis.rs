@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use super::evidence::{Evidence, Window};
+use super::phrase::phrase;
 use super::verdict::{Finding, Verdict};
 use super::{RULES, Rule};
 use crate::domain::{RESOLVED_AFTER, Timestamp, WorkerId};
@@ -262,8 +263,15 @@ fn covers(cause: &Finding, consequence: &Finding) -> bool {
         || consequence.subjects.iter().all(|worker| cause.subjects.contains(worker))
 }
 
-/// Returns the verdict of `rule`. While no KV event can arrive, earlier events do not make it clear.
+/// Returns the verdict of `rule`. Without a KV router, its index and choices are no fault. While no KV event can
+/// arrive, earlier events do not make a rule clear.
 fn judged(rule: &dyn Rule, evidence: &Evidence) -> Verdict {
+    if let Some(mode) = evidence.other_mode().filter(|_| rule.needs_kv_router()) {
+        return Verdict::clear(phrase!(
+            "requests are routed by {}, not by cached blocks",
+            mode.value
+        ));
+    }
     let verdict = rule.judge(evidence);
     match &evidence.plane.deaf {
         Some(why) if matches!(verdict, Verdict::Clear { .. }) && rule.rests_on_events() => {

@@ -33,6 +33,10 @@ impl Rule for Affinity {
         false
     }
 
+    fn needs_kv_router(&self) -> bool {
+        true
+    }
+
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let limits = &evidence.thresholds;
         let Some(regret) = evidence.router.regret else {

@@ -48,7 +48,7 @@ impl Rule for EventLoss {
                 [],
             );
         }
-        if let Some(told) = at_router(evidence) {
+        if let Some(told) = at_router(evidence).filter(|_| evidence.other_mode().is_none()) {
             return told;
         }
         // What routers count needs no event that kvtop sees.

@@ -44,6 +44,10 @@ impl Rule for HashDomain {
         Topic::BlockSizes
     }
 
+    fn needs_kv_router(&self) -> bool {
+        true
+    }
+
     fn judge(&self, evidence: &Evidence) -> Verdict {
         match blind::look(evidence) {
             Sight::Sees { hits, known } => Verdict::clear(phrase!(

@@ -65,6 +65,10 @@ impl Rule for RouterWithoutHistory {
         Stake::History
     }
 
+    fn needs_kv_router(&self) -> bool {
+        true
+    }
+
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let tally = &evidence.router.tally;
         if counted(evidence) {
