@@ -62,6 +62,11 @@ pub trait Rule: Sync {
         self.explains()
     }
 
+    /// Returns true when its consequences may be seen at workers that its findings do not name.
+    fn explains_other_workers(&self) -> bool {
+        false
+    }
+
     /// Returns true for a finding without effect on routing: it is listed, but never decides the status of the deployment.
     fn is_advisory(&self, _finding: &Finding) -> bool {
         false

@@ -227,7 +227,7 @@ impl Diagnosis {
             let raised = of_rule.and_then(|(_, state)| state.raised.as_ref());
             for id in raised.map_or(&[][..], |(_, finding)| rule.explains_by(finding)) {
                 let cause = raised.map(|(_, finding)| finding);
-                let covered = cause.zip(finding_of(id)).is_some_and(|(a, b)| covers(a, b));
+                let covered = cause.zip(finding_of(id)).is_some_and(|(a, b)| covers(*rule, a, b));
                 if covered && !hidden.iter().any(|(_, known)| known == id) {
                     hidden.push((rule.id(), id));
                 }
@@ -255,11 +255,12 @@ fn accused(rule: &dyn Rule, finding: &Finding, evidence: &Evidence) -> Vec<(Work
 
 /// Returns true when `cause` may hide `consequence`: unless that is about a worker of its own, or a fault by
 /// itself.
-fn covers(cause: &Finding, consequence: &Finding) -> bool {
+fn covers(rule: &dyn Rule, cause: &Finding, consequence: &Finding) -> bool {
     if consequence.by_itself {
         return false;
     }
-    cause.subjects.is_empty()
+    rule.explains_other_workers()
+        || cause.subjects.is_empty()
         || consequence.subjects.iter().all(|worker| cause.subjects.contains(worker))
 }
 

@@ -65,6 +65,10 @@ fn the_size_that_the_router_adopted_outweighs_a_majority_that_it_refuses() {
     let fix = &finding.fix.as_ref().unwrap().sentence;
     assert!(fix.starts_with("Restart worker3, worker4 with --block-size 16"), "{fix}");
     assert!(fix.ends_with("the size that the router hashes with."), "{fix}");
+    // Only those that the fix restarts are marked; the consequences are seen at the other one.
+    let workers = seen.workers.iter().filter(|row| finding.subjects.contains(&row.rank.worker));
+    let sizes: Vec<_> = workers.map(|row| row.block_size.card).collect();
+    assert_eq!(sizes, [Some(32), Some(32)]);
 }
 
 #[test]

@@ -8,8 +8,8 @@ use crate::diagnose::evidence::{Evidence, Ground, MODELS, SizeClaim};
 use crate::diagnose::fix::{Fix, Part};
 use crate::diagnose::rules::block_size_mismatch::{mended_size, worker_size_flag};
 use crate::diagnose::sizes::SizesByWorker;
-use crate::diagnose::{Finding, Origin, Proof, Rule, Verdict};
-use crate::domain::{Backend, CardRefused, ClaimOf, Grade, Severity, Topic};
+use crate::diagnose::{Finding, Origin, Proof, RankEvidence, Rule, Verdict, workers_of};
+use crate::domain::{Backend, CardRefused, ClaimOf, Grade, Severity, Topic, WorkerId};
 use crate::dynamo::{flag, release};
 
 pub(super) struct WorkersDisagree;
@@ -38,6 +38,11 @@ impl Rule for WorkersDisagree {
     /// Routers refuse the workers that differ, which then get no request.
     fn explains(&self) -> &'static [&'static str] {
         &["KVT011"]
+    }
+
+    /// The workers that the router does find blocks of get the requests of the others.
+    fn explains_other_workers(&self) -> bool {
+        true
     }
 
     fn may_be_critical(&self) -> bool {
@@ -247,9 +252,32 @@ fn differ(
         refuted_by: "Model cards that agree, or workers that serve different models.".into(),
         competing: vec!["A rollout that changes the block size: sizes differ until it ends.".into()],
         fix: Some(fix(evidence, aim, &odd)),
-        subjects: Vec::new(),
+        subjects: odd_workers(evidence, sizes, claims, aim),
         by_itself: false,
     }
+}
+
+/// Returns the workers whose size is not that of `aim`; none where as many have another size, and nothing tells which of
+/// them are wrong.
+fn odd_workers(
+    evidence: &Evidence,
+    sizes: &[(u32, Vec<Arc<str>>)],
+    claims: &[&SizeClaim],
+    aim: Aim,
+) -> Vec<WorkerId> {
+    if let (Aim::Most(_), [(_, most), (_, next), ..]) = (aim, sizes)
+        && most.len() == next.len()
+    {
+        return Vec::new();
+    }
+    let odd = || claims.iter().filter(|claim| claim.tokens != aim.tokens());
+    let is_odd = |rank: &RankEvidence| {
+        odd().any(|claim| match claim.worker {
+            Some(worker) => worker == rank.rank.worker,
+            None => claim.pod.is_some() && claim.pod == rank.pod,
+        })
+    };
+    workers_of(evidence.present().filter(|rank| is_odd(rank)))
 }
 
 /// Formats sizes with the workers that have them.
