@@ -105,11 +105,13 @@ impl Sheet {
 
     fn hang(&mut self, label: &str, lines: Vec<String>, role: Role) {
         let beside = self.width >= LABELLED;
-        if !beside && !label.is_empty() {
+        // Without a column, or too long for it, a label has a row of its own.
+        let above = !beside || text::width(label) >= LABEL;
+        if above && !label.is_empty() {
             self.rows.push(vec![part(label, Role::Title)]);
         }
         for (at, line) in lines.into_iter().enumerate() {
-            let label = if at == 0 { label } else { "" };
+            let label = if at == 0 && !above { label } else { "" };
             let mut row = Vec::new();
             if beside {
                 row.push(part(text::pad(label, LABEL), Role::Title));

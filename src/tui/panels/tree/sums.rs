@@ -10,7 +10,7 @@ use crate::tui::widgets::canvas::{Canvas, Part, part, width};
 use crate::tui::widgets::sparkline;
 
 /// Columns of a label.
-const LABEL: usize = 9;
+const LABEL: usize = 11;
 /// Columns of a sparkline.
 const SPARK: usize = 8;
 /// Columns of a sparkline that still shows which way it goes.
