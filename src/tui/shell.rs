@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
 
 use super::command::{Action, Command, Scroll, Simulate, View};
@@ -36,6 +36,8 @@ use crate::snapshot::{Ask, Feed, Foresight, Snapshot, ViewQuery};
 
 /// Events that every picture holds, so that a held one has them for every view.
 const EVENTS: usize = 500;
+/// Most letters of a pasted line that are typed.
+const PASTED: usize = 1_000;
 /// Decisions that every picture holds.
 const DECISIONS: usize = 50;
 /// Points of each graph, at least and at most.
@@ -228,6 +230,23 @@ impl Shell {
     /// Returns what a key means now.
     pub fn command(&self, event: KeyEvent, snapshot: &Snapshot) -> Option<Command> {
         self.keys.command(self.focus(snapshot), event)
+    }
+
+    /// Types the first line of what was pasted into the open field. Elsewhere it would be taken for keys, so it is
+    /// ignored.
+    pub fn paste(&mut self, text: &str, snapshot: &Snapshot) -> Option<Action> {
+        let line = text.lines().find(|line| !line.trim().is_empty())?.trim();
+        let mut action = None;
+        for letter in line.chars().filter(|letter| !letter.is_control()).take(PASTED) {
+            let key = KeyEvent::from(KeyCode::Char(letter));
+            let Some(typed @ Command::Edit(_)) = self.command(key, snapshot) else {
+                let says = "pasted text was ignored: press / first to filter, or : for a command";
+                self.tell(says, false);
+                return action;
+            };
+            action = self.update(typed, snapshot).or(action);
+        }
+        action
     }
 
     /// Applies `command`; returns what the program has to do, if anything.

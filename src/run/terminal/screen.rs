@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossterm::cursor::{Hide, MoveTo, Show};
-use crossterm::event::DisableBracketedPaste;
+use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use crossterm::style::{Print, ResetColor};
 use crossterm::terminal::{
     BeginSynchronizedUpdate, Clear, ClearType, DisableLineWrap, EnableLineWrap,
@@ -112,6 +112,8 @@ impl Screen {
             // The title is kept until the terminal is given back.
             Print("\u{1b}[22;2t"),
             EnterAlternateScreen,
+            // Pasted text is no sequence of keys.
+            EnableBracketedPaste,
             DisableLineWrap,
             Clear(ClearType::All),
             MoveTo(0, 0),

@@ -279,7 +279,13 @@ impl<H: Hooks> Ui<H> {
                 let action = self.shell.point(*event, &picture, &self.theme);
                 self.act(action).await
             }
-            Event::FocusGained | Event::FocusLost | Event::Paste(_) => Ok(None),
+            Event::Paste(text) => {
+                self.pacer.urge();
+                let picture = Arc::clone(&self.picture);
+                let action = self.shell.paste(text, &picture);
+                self.act(action).await
+            }
+            Event::FocusGained | Event::FocusLost => Ok(None),
         }
     }
 
