@@ -42,6 +42,8 @@ struct Episode {
 struct State {
     verdict: Option<Verdict>,
     raised: Option<(Timestamp, Box<Finding>)>,
+    /// The raised finding when it named the most workers: those that are cured first are part of what was wrong.
+    widest: Option<Box<Finding>>,
     resolved: Option<Box<Episode>>,
     /// The cause, as last judged, while this finding is its consequence.
     follows: Option<&'static str>,
@@ -337,6 +339,7 @@ impl State {
                 self.raises += 1;
                 over = over.or(self.resolved.take());
                 self.accused = accused(rule, &finding, long);
+                self.widest = Some(finding.clone());
                 self.raised = Some((at, finding.clone()));
                 self.verdict = Some(Verdict::Found(finding));
             }
@@ -354,6 +357,7 @@ impl State {
                 let finding = match verdict {
                     Verdict::Found(finding) => {
                         self.accused = accused(rule, &finding, long);
+                        self.widen(&finding);
                         finding
                     }
                     Verdict::Clear { .. } | Verdict::Unknown { .. } => finding,
@@ -363,6 +367,15 @@ impl State {
             }
         }
         over
+    }
+
+    /// Keeps the raised finding while it names as many workers as ever, and nothing speaks for a cure.
+    fn widen(&mut self, finding: &Finding) {
+        let (now, most) =
+            (finding.subjects.len(), self.widest.as_ref().map(|it| it.subjects.len()));
+        if now >= most.unwrap_or_default() && self.clear_since.is_none() {
+            self.widest = Some(Box::new(finding.clone()));
+        }
     }
 
     /// Notes at `at` that a finding is resolved by what was seen from `since` on.
@@ -376,6 +389,7 @@ impl State {
         // What was counted before the cure must not raise it again.
         self.epoch = since;
         self.clear_since = None;
+        let finding = self.widest.take().unwrap_or(finding);
         // What only followed from another goes with it, and is no news.
         let news = self.follows.take().is_none();
         self.resolved = news.then(|| Box::new(Episode { raised, resolved: at, finding }));

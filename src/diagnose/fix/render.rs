@@ -40,7 +40,8 @@ pub struct Rendered {
 
 impl Fix {
     /// Renders the fix for a deployment whose engines use the block sizes `in_use`.
-    pub fn render(&self, objects: &Objects, in_use: &SizesInUse) -> Rendered {
+    /// One that is `over` asks for nothing more.
+    pub fn render(&self, objects: &Objects, in_use: &SizesInUse, over: bool) -> Rendered {
         let namespace = objects.namespace.as_deref().filter(|name| shell::is_name(name));
         let scope = namespace.map_or(String::new(), |it| format!(" -n {it}"));
         let chosen = objects.chosen.as_deref().filter(|name| shell::is_name(name));
@@ -66,7 +67,7 @@ impl Fix {
         }
         let progress = objects.progress(&plan, in_use);
         if plan.is_applied() {
-            rendered.sentence = applied(&plan, &progress);
+            rendered.sentence = applied(&plan, &progress, over);
             rendered.restarts = names(&progress.waiting);
             rendered.kubectl =
                 kubectl.and_then(|it| self.restart_of(it, objects, &progress.waiting));
@@ -186,7 +187,7 @@ fn head(graph: &crate::domain::Graph) -> String {
 }
 
 /// Describes the changes in place, and the restarts that are still missing.
-fn applied(plan: &Plan, progress: &Progress) -> String {
+fn applied(plan: &Plan, progress: &Progress, over: bool) -> String {
     let what: Vec<String> = plan.edits.iter().map(Edit::describe).collect();
     let since = progress.applied.map_or(String::new(), |at| format!(" since {}", at.time_of_day()));
     let mut text = format!("Already set{since}: {}.", what.join(", "));
@@ -212,6 +213,8 @@ fn applied(plan: &Plan, progress: &Progress) -> String {
         );
     } else if progress.missing > 0 {
         text = format!("{text} {done} of {pods} pods run with it; the others are still to come.");
+    } else if pods > 0 && over {
+        text = format!("{text} {done} of {pods} pods run with it.");
     } else if pods > 0 {
         text = format!(
             "{text} {done} of {pods} pods run with it. If the finding stays for another minute, look in the \

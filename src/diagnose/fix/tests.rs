@@ -83,7 +83,7 @@ fn declared() -> Fix {
 }
 
 fn rendered(fix: &Fix, graph: &Graph) -> Rendered {
-    fix.render(&objects(graph), &SizesInUse::default())
+    fix.render(&objects(graph), &SizesInUse::default(), false)
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn commands_name_the_cluster_that_was_asked_for() {
         kubeconfig: Some("/home/me/kube config".into()),
         context: Some("arn:aws:eks:eu-1:1:cluster/prod".into()),
     };
-    let rendered = declared().render(&objects, &SizesInUse::default());
+    let rendered = declared().render(&objects, &SizesInUse::default(), false);
 
     let flags = "--kubeconfig='/home/me/kube config' --context='arn:aws:eks:eu-1:1:cluster/prod'";
     let command = rendered.kubectl.unwrap();
@@ -255,7 +255,7 @@ fn every_file_of_a_disaggregated_deployment_is_changed_and_its_readers_restart()
     let objects = disaggregated([sixteen, "kv_cache_config: {dtype: fp8}\n"]);
     let fix = engine(Part::Workers);
 
-    let shown = fix.render(&objects, &SizesInUse::default());
+    let shown = fix.render(&objects, &SizesInUse::default(), false);
 
     let command = shown.kubectl.unwrap();
     assert!(command.starts_with("kubectl -n serving patch configmap engine --type=json -p '["));
@@ -283,7 +283,7 @@ fn what_is_in_place_is_said_with_the_pods_that_started_before() {
     objects.pods[0].started = Some(Timestamp(10_000_000));
     let fix = engine(Part::Workers);
 
-    let shown = fix.render(&objects, &SizesInUse::default());
+    let shown = fix.render(&objects, &SizesInUse::default(), false);
 
     let progress = shown.progress.unwrap();
     assert_eq!(progress.stage, RolloutStage::Restarting);
@@ -316,7 +316,7 @@ fn pods_whose_arguments_differ_from_the_template_are_not_rolled_yet() {
     let mut fix = set(Part::Workers, None, &["--kv-block-size"]);
     fix.restart = Restart::Together { frontends: true };
 
-    let shown = fix.render(&objects, &SizesInUse::default());
+    let shown = fix.render(&objects, &SizesInUse::default(), false);
 
     assert_eq!(shown.progress.unwrap().waiting.join(" "), "w-a");
     let said = "Already set: --kv-block-size 32 on Worker. 1 of 2 pods run with it. Restart w-a.";
@@ -379,7 +379,7 @@ fn pods_are_rolled_one_by_one_and_unknown_targets_leave_the_sentence() {
     let nowhere = Objects::default();
 
     let known = rendered(&fix, &long);
-    let unknown = fix.render(&nowhere, &SizesInUse::default());
+    let unknown = fix.render(&nowhere, &SizesInUse::default(), false);
 
     let wait = "wait --for=condition=Ready pod -l nvidia.com/dynamo-graph-deployment-name=demo";
     let command = known.kubectl.unwrap();
@@ -388,7 +388,7 @@ fn pods_are_rolled_one_by_one_and_unknown_targets_leave_the_sentence() {
     assert_eq!(unknown.verify, "kvtop check --wait 2m (add the options for your deployment)");
     let chosen = Objects { chosen: Some("demo".into()), ..Objects::default() };
     assert_eq!(
-        fix.render(&chosen, &SizesInUse::default()).verify,
+        fix.render(&chosen, &SizesInUse::default(), false).verify,
         "kvtop check --dgd demo --wait 2m (add the options for your deployment)"
     );
     assert_eq!(rendered(&declared(), &long).kubectl, None, "a list that is not known");

@@ -103,7 +103,7 @@ fn row(raised: Raised<'_>, objects: &Objects, sizes: &SizesInUse) -> FindingRow 
         refuted_by: finding.refuted_by.to_string(),
         competing: finding.competing.iter().map(ToString::to_string).collect(),
         fix: finding.fix.as_ref().map(|fix| {
-            let shown = fix.render(objects, sizes);
+            let shown = fix.render(objects, sizes, resolved.is_some());
             FixRow {
                 rollout: shown.progress.map(|progress| rollout(progress, mending, resolved)),
                 sentence: shown.sentence,

@@ -122,6 +122,25 @@ fn marks(incident: &Incident) -> Vec<Mark> {
     .collect()
 }
 
+/// Returns the moment, while `finding` was true, at which routers found least: it is told by the minute before, and the
+/// last minute is that of the cure. Without requests it is the last one at which something was known to be wrong.
+fn at_its_worst<'a>(moments: &'a [Moment], finding: &FindingRow) -> Option<&'a Moment> {
+    let until = finding.resolved;
+    let during = || {
+        moments.iter().filter(|moment| {
+            moment.at >= finding.raised && until.is_none_or(|resolved| moment.at < resolved)
+        })
+    };
+    let wrong =
+        |moment: &&Moment| matches!(moment.standing, Some(Standing::Critical | Standing::Warning));
+    let found = during().filter(wrong).filter_map(|moment| Some((moment.found?, moment)));
+    let least = found.min_by(|(a, of_a), (b, of_b)| a.total_cmp(b).then(of_b.at.cmp(&of_a.at)));
+    least
+        .map(|(_, moment)| moment)
+        .or_else(|| during().rfind(wrong))
+        .or_else(|| during().next_back())
+}
+
 /// Compares the figures that users feel: before the worst finding, while it was true, and at the end.
 fn felt(incident: &Incident, blocks: &mut Vec<Block>) {
     let worst = by_weight(incident).into_iter().find(|row| row.counts());
@@ -132,10 +151,7 @@ fn felt(incident: &Incident, blocks: &mut Vec<Block>) {
         columns.extend(past::earliest(incident).map(|moment| ("Earliest known", moment)));
     } else if let Some(worst) = worst {
         let before = moments.iter().rfind(|moment| moment.at < worst.raised);
-        let until = worst.resolved;
-        let during = moments.iter().rfind(|moment| {
-            moment.at >= worst.raised && until.is_none_or(|resolved| moment.at < resolved)
-        });
+        let during = at_its_worst(moments, worst);
         columns.extend(before.map(|moment| ("Before", moment)));
         columns.extend(during.map(|moment| ("During", moment)));
     }
