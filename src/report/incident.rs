@@ -157,7 +157,7 @@ impl Moment {
             workers: Some(present.len()),
             requests: snapshot
                 .router
-                .tells_of_requests()
+                .tells_of_requests_now()
                 .then_some(snapshot.router.routed_per_second),
             cached: snapshot.felt.cached,
             found: snapshot.felt.found,

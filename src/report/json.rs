@@ -435,7 +435,7 @@ impl<'a> Router<'a> {
             mean_logit: router.mean_logit,
             last_tree_size: router.last_tree_size,
             ttft_mean: router.ttft_mean,
-            requests_per_second: router.tells_of_requests().then_some(router.routed_per_second),
+            requests_per_second: router.tells_of_requests_now().then_some(router.routed_per_second),
             queued: router.queued,
             ttft: router.ttft.map(Percentiles::new),
             itl: router.itl.map(Percentiles::new),

@@ -28,7 +28,7 @@ pub fn stat_line(snapshot: &Snapshot) -> String {
     let router = &snapshot.router;
     let unknown = || "-".to_owned();
     let of_events = |known: String| if snapshot.hears_events() { known } else { unknown() };
-    let per_second = router.tells_of_requests().then_some(router.routed_per_second);
+    let per_second = router.tells_of_requests_now().then_some(router.routed_per_second);
     let percent = |share: f64| format!("{:.1}", share * 100.0);
     let hits = (router.overlap_known > 0)
         .then(|| 1.0 - router.overlap_zero as f64 / router.overlap_known as f64);

@@ -76,6 +76,8 @@ pub struct RouterSummary {
     pub mean_logit: Option<f64>,
     /// Tree size of the last decision.
     pub last_tree_size: Option<u64>,
+    /// True while requests are served and no router that is there logged a decision, as with round-robin.
+    pub unlogged: bool,
     /// Weight of the prefill term, when the log spells the formula out.
     pub overlap_weight: Option<f64>,
     /// True while every log is followed, those of routers too, and no router has written anything.
@@ -161,7 +163,7 @@ pub struct Latency {
 impl RouterSummary {
     /// Returns why their words are missing, for people.
     pub fn why_silent(&self) -> &'static str {
-        if self.serves_unlogged() {
+        if self.unlogged {
             "no decision logged: only KV routing logs them"
         } else if self.quiet {
             "no router logged anything yet"
@@ -170,16 +172,14 @@ impl RouterSummary {
         }
     }
 
-    /// Returns true when routers' own words tell what they routed, so that 0 is a count.
+    /// Returns true when routers' own words tell what they routed since kvtop attached, so that 0 is a count.
     pub fn tells_of_requests(&self) -> bool {
-        self.decisions > 0 || self.log_parent_warnings.is_some() && !self.serves_unlogged()
+        self.decisions > 0 || self.log_parent_warnings.is_some() && !self.unlogged
     }
 
-    /// Returns true while requests are served and no router logged a decision, as with round-robin.
-    pub fn serves_unlogged(&self) -> bool {
-        let some = |figure: Option<f64>| figure.is_some_and(|figure| figure > 0.0);
-        let served = some(self.flow.prompt_tokens) || some(self.in_flight);
-        self.decisions == 0 && self.routed == 0 && served
+    /// Returns true when routers' own words tell what they route now, so that 0 is a rate.
+    pub fn tells_of_requests_now(&self) -> bool {
+        self.tells_of_requests() && !self.unlogged
     }
 }
 

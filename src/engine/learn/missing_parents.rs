@@ -107,4 +107,13 @@ impl Setup<'_> {
             follows: known.follows.map(|follows| follows.max(began.unwrap_or_default())),
         }
     }
+
+    /// Returns when the last router that is there started, by its log or its container.
+    pub(in crate::engine) fn router_began(&self) -> Option<Timestamp> {
+        let pods = self.routing.router.pods().filter(|(pod, known)| known.is_router(pod));
+        let heard = pods.filter(|(pod, _)| !self.shown.is_deleted(pod));
+        let heard = heard.filter_map(|(pod, _)| self.router_watch(pod).began);
+        let shown = self.shown.cluster.pods().filter(|record| record.pod.role.is_router());
+        heard.chain(shown.filter_map(|record| record.pod.started)).max()
+    }
 }

@@ -242,8 +242,13 @@ fn agreement(known: &Knowledge, workers: &[WorkerRow], node: &TreeNode) -> Vec<T
     if matches!(node, TreeNode::Orphans | TreeNode::Detached | TreeNode::Missing(_)) {
         return Vec::new();
     }
+    // A router that was replaced says nothing of the index of the present one.
+    let began = known.setup().router_began().unwrap_or_default();
     let said = |row: &WorkerRow| {
         let size = known.index.explorer.said.get(&row.rank)?.size?;
+        if size.at < began {
+            return None;
+        }
         Some(TreeAgreement {
             alias: known.fleet.alias(row.rank),
             router: size.router,

@@ -1,5 +1,7 @@
 //! Pictures routers: their logs, and their last decisions.
 
+use std::time::Duration;
+
 use super::span;
 use crate::diagnose::Objectives;
 use crate::domain::{
@@ -13,6 +15,9 @@ use crate::snapshot::{
     Counted, DecisionRow, Felt, Flow, Latency, LiveRequests, RequestMix, RouterSummary,
     RoutingDetail, Series, ShareRow, TermRow, ViewQuery,
 };
+
+/// The time in which a router that starts logs its first decision under load.
+const STARTS: Duration = Duration::from_secs(10);
 
 pub(super) fn summary(known: &Knowledge, at: Timestamp) -> RouterSummary {
     let router = &known.routing.router;
@@ -53,6 +58,7 @@ pub(super) fn summary(known: &Knowledge, at: Timestamp) -> RouterSummary {
         flow: flow(known, at),
         mean_logit: mean_logit(&known.routing.decisions, at),
         last_tree_size: router.last_tree_size,
+        unlogged: is_unlogged(known, at),
         overlap_weight: router.weight,
         quiet: routers.is_empty() && all_followed(known),
         log_parent_warnings: sum(|warnings| warnings.parent),
@@ -113,6 +119,20 @@ fn flow(known: &Knowledge, at: Timestamp) -> Flow {
     let [offloaded, onboarded] = traffic.tier_rates(at);
     let (prompt_tokens, output_tokens) = (traffic.prompt_rate(at), traffic.output_rate(at));
     Flow { prompt_tokens, output_tokens, offloaded, onboarded }
+}
+
+/// Returns true while requests are served and no router that is there logged a decision. One that starts gets a moment
+/// for its first.
+fn is_unlogged(known: &Knowledge, at: Timestamp) -> bool {
+    let router = &known.routing.router;
+    let some = |figure: Option<f64>| figure.is_some_and(|figure| figure > 0.0);
+    let served = || some(known.routing.traffic.prompt_rate(at)) || some(in_flight(known, at));
+    if router.decisions == 0 && router.routed == 0 {
+        return served();
+    }
+    let Some(began) = known.setup().router_began() else { return false };
+    let decided = router.heard().routed.is_none_or(|last| last >= began);
+    !decided && at.since(began) >= STARTS && served()
 }
 
 /// Returns what users felt in the minute before `at`.

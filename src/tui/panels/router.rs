@@ -193,11 +193,16 @@ fn requests(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
         let why = if router.tells_of_requests() { "none seen yet" } else { router.why_silent() };
         return fact("requests", vec![missing(why, glyphs)]);
     }
-    let rate = text::short(router.routed_per_second);
+    let rate = if router.tells_of_requests_now() {
+        let rate = text::short(router.routed_per_second);
+        part(format!("{rate}/s in the last min"), Role::Fg)
+    } else {
+        missing(router.why_silent(), glyphs)
+    };
     fact(
         "requests",
         vec![
-            part(format!("{rate}/s in the last min"), Role::Fg),
+            rate,
             part(
                 format!(" {} {} since start", glyphs.dot, text::count(router.routed)),
                 Role::Muted,
@@ -211,12 +216,14 @@ fn hits(context: &PanelContext<'_>, glyphs: &Glyphs) -> Fact {
     if router.overlap_known == 0 {
         return fact(ROUTER_FINDS, vec![missing("no request with known hits yet", glyphs)]);
     }
-    let now = context.snapshot.felt.found.map_or_else(
-        || missing("no request in the last min", glyphs),
-        |share| {
+    let share = context.snapshot.felt.found.filter(|_| !router.unlogged);
+    let now = match share {
+        Some(share) => {
             part(format!("{} % of requests in the last min", text::whole_percent(share)), Role::Fg)
-        },
-    );
+        }
+        None if router.unlogged => missing(router.why_silent(), glyphs),
+        None => missing("no request in the last min", glyphs),
+    };
     let found = text::count(router.overlap_known.saturating_sub(router.overlap_zero));
     let total =
         format!(" {} {found} of {} since start", glyphs.dot, text::count(router.overlap_known));

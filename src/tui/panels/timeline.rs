@@ -120,7 +120,7 @@ fn layers(context: &PanelContext<'_>) -> (Vec<Named>, Vec<Named>) {
             (one("blocks", now, &series.tree_size, Role::Series4), Vec::new())
         }
         Shown::Decisions => {
-            let known = snapshot.router.tells_of_requests();
+            let known = snapshot.router.tells_of_requests_now();
             let now = known.then_some(snapshot.router.routed_per_second);
             (one("requests", now, &series.routed, Role::Series6), Vec::new())
         }

@@ -315,7 +315,7 @@ fn table(
     let plan = Plan::new(entries, wanted, room, context, glyphs);
     let Plan { cols, columns, widths, bar, course, .. } = plan;
     let (events, requests) =
-        (context.snapshot.hears_events(), context.snapshot.router.tells_of_requests());
+        (context.snapshot.hears_events(), context.snapshot.router.tells_of_requests_now());
     let (name, sizes) = (widths.name, widths.sizes);
     let graphs = Graphs { bar, course };
     let pen = Pen { context, glyphs, room, name, sizes, graphs, events, requests };

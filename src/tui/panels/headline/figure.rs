@@ -201,7 +201,7 @@ impl Figure {
             Self::Workers => self.workers(snapshot, glyphs),
             Self::Registered => self.registered(snapshot, glyphs),
             Self::Routed => {
-                let rate = router.tells_of_requests().then_some(router.routed_per_second);
+                let rate = router.tells_of_requests_now().then_some(router.routed_per_second);
                 let points = &context.timeline.series.routed.points;
                 let tile = self.known(rate.map(text::short), glyphs);
                 tile.over(context, points, sparkline::largest(points, 1.0))

@@ -154,7 +154,8 @@ fn blocks(sheet: &mut Sheet, row: &WorkerRow, context: &PanelContext<'_>, glyphs
 fn load(sheet: &mut Sheet, row: &WorkerRow, context: &PanelContext<'_>, glyphs: &Glyphs) {
     let dot = glyphs.dot;
     if context.snapshot.router.tells_of_requests() {
-        let rate = text::short(row.routed_per_second);
+        let now = context.snapshot.router.tells_of_requests_now();
+        let rate = if now { text::short(row.routed_per_second) } else { glyphs.none.to_owned() };
         let overlap = row.mean_overlap.map_or_else(|| glyphs.none.to_owned(), text::short);
         let routed = text::thousands(row.routed);
         let said = format!("{routed} requests {dot} {rate}/s {dot} mean overlap {overlap} blocks");

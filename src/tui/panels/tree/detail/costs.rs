@@ -75,7 +75,7 @@ impl Sheet<'_> {
         if detail.agreement.is_empty() {
             let told = match self.context.snapshot.router.last_tree_size {
                 Some(0) => "The router has only logged size 0, which 0.9 also prints on a miss.",
-                _ => "No log line has the size of the router's index.",
+                _ => "No router has logged the size of its index since it started.",
             };
             let said = format!(
                 "{told} Routers up to 1.1 log it with each request for which they find cached blocks."

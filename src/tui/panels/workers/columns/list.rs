@@ -241,7 +241,11 @@ columns! {
     .measured()
     .of_requests()
     .sorted_by(|entry| Some(entry.row.routed_per_second))
-    .total(|pen| plain(text::short(pen.context.snapshot.router.routed_per_second)));
+    .total(|pen| {
+        // A request of a disaggregated deployment is routed twice: to prefill and to decode.
+        let there = pen.context.snapshot.workers.iter().filter(|row| !row.gone);
+        plain(text::short(there.map(|row| row.routed_per_second).sum()))
+    });
 
     /// Mean overlap of requests.
     Overlap = Spec::new("OVLP", "mean overlap in blocks of the requests routed to it", |pen, entry| {
