@@ -1,10 +1,10 @@
 //! Decides whether routers find the blocks that workers cache; several rules use the answer.
 
 use crate::diagnose::Origin;
-use crate::diagnose::Proof;
-use crate::diagnose::evidence::Evidence;
+use crate::diagnose::evidence::{Evidence, RouterKind};
 use crate::diagnose::measure;
-use crate::diagnose::phrase::{Count, phrase};
+use crate::diagnose::phrase::{Count, Phrase, phrase};
+use crate::diagnose::{Proof, Verdict};
 
 /// Evidence about cache hits of routers.
 #[derive(Clone, Debug)]
@@ -25,8 +25,8 @@ pub(super) enum Sight {
     Blind(Vec<Proof>),
     /// No request has a cache hit, because no prefix was repeated.
     NothingToSee,
-    /// No source reports cache hits, or there were too few requests.
-    Unknown,
+    /// Nothing can be told, for want of this.
+    Unknown(Phrase),
 }
 
 /// The effect on requests when routers find no cached block. Engines still reuse their own blocks.
@@ -44,12 +44,23 @@ pub(super) fn look(evidence: &Evidence) -> Sight {
     if all.known == 0 {
         return match evidence.router.told.hit_rate() {
             Some(rate) if rate > 0.0 => Sight::Metric { rate },
-            _ => Sight::Unknown,
+            _ => Sight::Unknown("needs requests with known cache hits (none so far)".into()),
         };
     }
     let warm = tally.warm.best();
-    if warm.known < limits.min_blind || evidence.tree.held < limits.min_held {
-        return Sight::Unknown;
+    if evidence.tree.held < limits.min_held {
+        return Sight::Unknown(phrase!(
+            "needs at least {} cached blocks ({} so far)",
+            Count(limits.min_held),
+            Count(evidence.tree.held)
+        ));
+    }
+    if warm.known < limits.min_blind {
+        return Sight::Unknown(phrase!(
+            "needs at least {} requests with known cache hits while blocks are cached ({} so far)",
+            Count(limits.min_blind),
+            Count(warm.known)
+        ));
     }
     let total = evidence.total();
     // A prompt with a cached prefix stores no root block; prompts that share a prefix fork from it.
@@ -59,10 +70,24 @@ pub(super) fn look(evidence: &Evidence) -> Sight {
         return Sight::NothingToSee;
     }
     // A router that logs missing parents lacks blocks, which is another fault.
-    if !evidence.router.read || tally.parent_full + tally.parent_unsaid >= warm.known.div_ceil(4) {
-        return Sight::Unknown;
+    if !evidence.router.read {
+        return Sight::Unknown("needs a router's log".into());
     }
-    Sight::Blind(vec![
+    let lacking = tally.parent_full + tally.parent_unsaid;
+    if lacking >= warm.known.div_ceil(4) {
+        return Sight::Unknown(phrase!(
+            "cannot tell: routers rejected {} stores because the parent block is unknown",
+            Count(lacking)
+        ));
+    }
+    Sight::Blind(proofs(evidence, headless, lacking))
+}
+
+/// Returns the evidence that routers find nothing although engines reuse blocks: `headless` requests stored no root
+/// block, and routers warned of `lacking` parents.
+fn proofs(evidence: &Evidence, headless: u64, lacking: u64) -> Vec<Proof> {
+    let (warm, total) = (evidence.router.tally.warm.best(), evidence.total());
+    vec![
         Proof::new(
             measure::CACHE_HITS,
             phrase!("{} of {} requests", Count(warm.known - warm.zero), Count(warm.known)),
@@ -86,10 +111,36 @@ pub(super) fn look(evidence: &Evidence) -> Sight {
             Origin::IndexCopy,
         )
         .at(evidence.at),
-        Proof::new(
-            measure::PARENT_WARNINGS,
-            phrase!("{}", Count(tally.parent_full + tally.parent_unsaid)),
-            Origin::RouterLogs,
-        ),
-    ])
+        Proof::new(measure::PARENT_WARNINGS, phrase!("{}", Count(lacking)), Origin::RouterLogs),
+    ]
+}
+
+/// Judges all requests together, and where that shows nothing wrong, those of each of several models: the cache hits of
+/// one say nothing of another. Standalone routers may serve any of the models.
+pub(super) fn of_each_model(evidence: &Evidence, judge: fn(&Evidence) -> Verdict) -> Verdict {
+    let all = judge(evidence);
+    let own = evidence.settings.router_kind == RouterKind::OwnSize;
+    if own || !matches!(all, Verdict::Clear { .. }) {
+        return all;
+    }
+    let verdicts = evidence.by_model().filter_map(|(model, part)| {
+        let overlaps = part.router.tally.overlaps.best();
+        if overlaps.known == 0 || overlaps.known > overlaps.zero {
+            return None;
+        }
+        match judge(&part) {
+            Verdict::Found(mut finding) => {
+                finding.summary = phrase!("Model {}: {}", model, finding.summary);
+                Some(Verdict::Found(finding))
+            }
+            Verdict::Unknown { missing, .. } => {
+                Some(Verdict::unknown(phrase!("model {}: {}", model, missing)))
+            }
+            Verdict::Clear { .. } => None,
+        }
+    });
+    // A finding outranks an open question.
+    let verdicts: Vec<Verdict> = verdicts.collect();
+    let found = verdicts.iter().position(|verdict| matches!(verdict, Verdict::Found(_)));
+    verdicts.into_iter().nth(found.unwrap_or(0)).unwrap_or(all)
 }

@@ -190,7 +190,7 @@ fn seen(evidence: &Evidence, sight: &Sight, publishes: bool) -> Option<Verdict> 
         Sight::Metric { rate } => {
             phrase!("routers find {} % of prompts cached", Decimal(rate * 100.0, 0))
         }
-        Sight::Blind(_) | Sight::NothingToSee | Sight::Unknown => return None,
+        Sight::Blind(_) | Sight::NothingToSee | Sight::Unknown(_) => return None,
     };
     let both = if publishes { [stores, found] } else { [found, stores] };
     Some(Verdict::clear(Phrase::joined("; ", both)))
@@ -257,7 +257,9 @@ fn routed(evidence: &Evidence, sight: &Sight) -> Option<Mismatch> {
     let blind = match sight {
         Sight::Blind(proofs) => proofs.clone(),
         // If both sizes were observed, requests without a cache hit are proof enough.
-        Sight::NothingToSee | Sight::Unknown if seen && is_proven(evidence, &router, &workers) => {
+        Sight::NothingToSee | Sight::Unknown(_)
+            if seen && is_proven(evidence, &router, &workers) =>
+        {
             let hits = warm.known - warm.zero;
             let value = phrase!("{} of {} requests", Count(hits), Count(warm.known));
             let source = Origin::Several(&[Origin::RouterLogs, Origin::KvEvents]);

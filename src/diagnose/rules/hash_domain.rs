@@ -49,22 +49,22 @@ impl Rule for HashDomain {
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
-        match blind::look(evidence) {
-            Sight::Sees { hits, known } => Verdict::clear(phrase!(
-                "{} of {} requests had a cache hit",
-                Count(hits),
-                Count(known)
-            )),
-            Sight::Metric { rate } => Verdict::clear(phrase!(
-                "routers find {} % of prompts cached",
-                Decimal(rate * 100.0, 0)
-            )),
-            Sight::NothingToSee => {
-                Verdict::unknown("needs prompts that share a prefix (none so far)")
-            }
-            Sight::Unknown => Verdict::unknown("not enough requests with a known overlap yet"),
-            Sight::Blind(proofs) => judge_blind(evidence, proofs),
+        blind::of_each_model(evidence, judge_one)
+    }
+}
+
+/// Judges the requests of one model, or of all where they are one.
+fn judge_one(evidence: &Evidence) -> Verdict {
+    match blind::look(evidence) {
+        Sight::Sees { hits, known } => {
+            Verdict::clear(phrase!("{} of {} requests had a cache hit", Count(hits), Count(known)))
         }
+        Sight::Metric { rate } => {
+            Verdict::clear(phrase!("routers find {} % of prompts cached", Decimal(rate * 100.0, 0)))
+        }
+        Sight::NothingToSee => Verdict::unknown("needs prompts that share a prefix (none so far)"),
+        Sight::Unknown(missing) => Verdict::unknown(missing),
+        Sight::Blind(proofs) => judge_blind(evidence, proofs),
     }
 }
 

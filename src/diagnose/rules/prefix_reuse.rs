@@ -4,6 +4,7 @@ use crate::diagnose::Origin;
 use crate::diagnose::fix::Change;
 use crate::diagnose::measure;
 use crate::diagnose::phrase::{Count, Phrase, phrase};
+use crate::diagnose::rules::blind;
 use crate::diagnose::{Evidence, Finding, Ground, OfWorker, Proof, Rule, Verdict};
 use crate::domain::{Backend, Grade, Severity};
 use crate::dynamo::flag;
@@ -47,57 +48,66 @@ impl Rule for PrefixReuse {
         if !off.is_empty() {
             return switched_off(evidence, &off);
         }
-        let all = evidence.router.tally.overlaps.best();
-        let total = evidence.total();
-        if all.known > all.zero {
-            return Verdict::clear(phrase!(
-                "{} of {} requests had a cache hit",
-                all.known - all.zero,
-                all.known
-            ));
-        }
-        if all.known < evidence.thresholds.min_decisions / 2
-            || total.kv.full_stores() < evidence.thresholds.min_stores
-        {
-            return Verdict::unknown(
-                "not enough requests with a known overlap, or store events with blocks, yet",
-            );
-        }
-        // A prompt with a unique start is stored from its first block on.
-        if total.kv.roots * 10 < all.known * 9 {
-            return Verdict::unknown(phrase!(
-                "cannot tell: only {} store events start a prompt, but {} requests had no cache hit",
-                Count(total.kv.roots),
-                Count(all.known)
-            ));
-        }
-        if total.kv.returned > 0 {
-            return Verdict::unknown(phrase!(
-                "prompts do start alike: {} of {} sampled blocks were stored again after they had been evicted (see KVT009)",
-                Count(total.kv.returned),
-                Count(total.kv.sampled)
-            ));
-        }
-        let hit = evidence.present().filter_map(|rank| rank.hit_rate).fold(0.0, f64::max);
-        if total.kv.forks > 0 || hit > 0.0 {
-            return Verdict::unknown(
-                "engines do reuse prefixes; missing cache hits have another cause (see KVT001, KVT015)",
-            );
-        }
-        let proofs = vec![
-            Proof::new(
-                measure::CACHE_HITS,
-                phrase!("0 of {} requests", Count(all.known)),
-                Origin::RouterLogs,
-            ),
-            Proof::new(measure::STORES_ON_CACHED_PREFIX, "0", Origin::KvEvents).at(evidence.at),
-        ];
-        absent(
-            phrase!("No two of {} prompts start alike.", Count(all.known)),
-            Grade::Likely,
-            proofs,
-        )
+        blind::of_each_model(evidence, judge_one)
     }
+}
+
+/// Judges the requests of one model, or of all where they are one.
+fn judge_one(evidence: &Evidence) -> Verdict {
+    let all = evidence.router.tally.overlaps.best();
+    let total = evidence.total();
+    if all.known > all.zero {
+        return Verdict::clear(phrase!(
+            "{} of {} requests had a cache hit",
+            all.known - all.zero,
+            all.known
+        ));
+    }
+    let limits = &evidence.thresholds;
+    if all.known < limits.min_decisions / 2 {
+        return Verdict::unknown(phrase!(
+            "needs at least {} requests with known cache hits ({} so far)",
+            Count(limits.min_decisions / 2),
+            Count(all.known)
+        ));
+    }
+    if total.kv.full_stores() < limits.min_stores {
+        return Verdict::unknown(phrase!(
+            "needs at least {} store events with blocks ({} so far)",
+            Count(limits.min_stores),
+            Count(total.kv.full_stores())
+        ));
+    }
+    // A prompt with a unique start is stored from its first block on.
+    if total.kv.roots * 10 < all.known * 9 {
+        return Verdict::unknown(phrase!(
+            "cannot tell: only {} store events start a prompt, but {} requests had no cache hit",
+            Count(total.kv.roots),
+            Count(all.known)
+        ));
+    }
+    if total.kv.returned > 0 {
+        return Verdict::unknown(phrase!(
+            "prompts do start alike: {} of {} sampled blocks were stored again after they had been evicted (see KVT009)",
+            Count(total.kv.returned),
+            Count(total.kv.sampled)
+        ));
+    }
+    let hit = evidence.present().filter_map(|rank| rank.hit_rate).fold(0.0, f64::max);
+    if total.kv.forks > 0 || hit > 0.0 {
+        return Verdict::unknown(
+            "engines do reuse prefixes; missing cache hits have another cause (see KVT001, KVT015)",
+        );
+    }
+    let proofs = vec![
+        Proof::new(
+            measure::CACHE_HITS,
+            phrase!("0 of {} requests", Count(all.known)),
+            Origin::RouterLogs,
+        ),
+        Proof::new(measure::STORES_ON_CACHED_PREFIX, "0", Origin::KvEvents).at(evidence.at),
+    ];
+    absent(phrase!("No two of {} prompts start alike.", Count(all.known)), Grade::Likely, proofs)
 }
 
 fn switched_off(evidence: &Evidence, off: &[&OfWorker<bool>]) -> Verdict {

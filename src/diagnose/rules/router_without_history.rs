@@ -117,17 +117,28 @@ impl Rule for RouterWithoutHistory {
                 evidence.at.since(began).as_secs()
             ));
         }
-        Verdict::clear(match lacking {
-            0 => phrase!(
-                "routers found the parents of all stores with blocks; {} requests routed",
-                Count(tally.routed)
-            ),
-            few => phrase!(
-                "only {} stores rejected because the parent block is unknown; {} requests routed",
-                few,
-                Count(tally.routed)
-            ),
-        })
+        finds(tally, lacking, stores)
+    }
+}
+
+/// Returns the verdict when routers lack so few parents that they have the history.
+fn finds(tally: &RouterTally, lacking: u64, stores: u64) -> Verdict {
+    let all = tally.overlaps.best();
+    let (hits, known) = (all.known.saturating_sub(all.zero), all.known);
+    match (lacking, stores) {
+        (0, 0) if hits == 0 => Verdict::unknown("needs store events with blocks (none so far)"),
+        (0, 0) => {
+            Verdict::clear(phrase!("{} of {} requests had a cache hit", Count(hits), Count(known)))
+        }
+        (0, _) => Verdict::clear(phrase!(
+            "routers found the parents of all stores with blocks; {} requests routed",
+            Count(tally.routed)
+        )),
+        (few, _) => Verdict::clear(phrase!(
+            "only {} stores rejected because the parent block is unknown; {} requests routed",
+            few,
+            Count(tally.routed)
+        )),
     }
 }
 
