@@ -1,6 +1,7 @@
 //! Verdicts: on every capture and half of one, on healthy simulations, and on simulated faults.
 
 mod alarms;
+mod apart;
 mod balance;
 mod captures;
 mod claims;

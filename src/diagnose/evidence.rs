@@ -73,6 +73,8 @@ pub struct Evidence {
     pub largest: Vec<SizeClaim>,
     /// The models that workers serve, as far as they say.
     pub models: Vec<(WorkerId, Arc<str>)>,
+    /// The number of different models that worker pods and components are started with.
+    pub models_set: usize,
     /// True where there are workers of Dynamo namespaces that none of the deployments looked at uses.
     pub has_foreign: bool,
     /// Workers with a model card whose instance is not in discovery, where those of others are: they do not serve

@@ -2,13 +2,13 @@
 //! Others may share the event plane and the discovery store.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::journal::Head;
 use super::origin::NAME_LIMIT;
 use super::{Fleet, Learner};
-use crate::domain::{SourceName, Subject, WorkerId};
+use crate::domain::{Fact, LogWarning, SourceName, Subject, WorkerId};
 use crate::dynamo::plane;
 use crate::frame::{Body, Frame, Origin};
 use crate::model::Cluster;
@@ -17,6 +17,9 @@ use crate::wire;
 
 /// Most foreign namespaces that are told apart.
 const NAMESPACES: usize = 64;
+
+/// Most workers of foreign namespaces that are remembered.
+const WORKERS: usize = 16_384;
 
 /// Subjects whose verdict is remembered.
 const REMEMBERED: usize = 32;
@@ -35,6 +38,12 @@ pub(super) struct Foreign {
     /// Grows whenever the names change.
     generation: u64,
     verdicts: Vec<(Arc<str>, bool)>,
+    /// Workers of foreign namespaces, as their records name them: a router of several namespaces writes of them too.
+    workers: HashMap<WorkerId, Arc<str>>,
+    /// Pods of the deployments looked at: what they run is not foreign, whatever its records are called.
+    pods: HashSet<Arc<str>>,
+    /// The workers that pods run, where logs or discovery say so.
+    run_by: HashMap<Arc<str>, WorkerId>,
     /// Messages and records from each foreign namespace, which count for nothing else.
     pub(super) counts: BTreeMap<Arc<str>, u64>,
 }
@@ -63,6 +72,7 @@ impl Foreign {
         self.verdicts.clear();
         self.bases.clear();
         self.others.clear();
+        self.pods.clear();
         if let Some(named) = named {
             self.exact.insert(named.into());
             return;
@@ -76,6 +86,7 @@ impl Foreign {
                 self.others.insert(Arc::clone(name));
             } else if pod.role.is_router() || pod.role.is_worker() {
                 workers |= pod.role.is_worker();
+                self.pods.insert(Arc::clone(&pod.name));
                 self.exact.insert(Arc::clone(name));
                 self.bases.insert(Arc::clone(name));
             }
@@ -91,6 +102,29 @@ impl Foreign {
         }
         if workers {
             self.bases.clear();
+        }
+    }
+
+    /// Remembers the worker that the key of a record of a foreign namespace names.
+    fn note_worker(&mut self, key: &str) {
+        let Some(worker) = key.rsplit('/').next().and_then(|id| u64::from_str_radix(id, 16).ok())
+        else {
+            return;
+        };
+        let Some(home) = recorded(key) else { return };
+        if self.workers.len() < WORKERS {
+            let name: &str = match &home {
+                Home::Named(name) => name,
+                Home::Slug(name) => name,
+            };
+            self.workers.insert(WorkerId(worker), name.into());
+        }
+    }
+
+    /// Notes that `pod` runs `worker`.
+    pub(super) fn note_pod(&mut self, pod: &Arc<str>, worker: WorkerId) {
+        if self.run_by.len() < WORKERS || self.run_by.contains_key(pod) {
+            self.run_by.insert(Arc::clone(pod), worker);
         }
     }
 
@@ -154,6 +188,9 @@ impl Learner<'_> {
         }
         if foreign {
             self.note_foreign(&home, frame, source);
+            if let Origin::Etcd { key, .. } | Origin::File { key, .. } = &frame.origin {
+                self.known.fleet.foreign.note_worker(key);
+            }
         } else if let Some(lane) = self.pending.lanes.lane(frame) {
             lane.ours = Some(generation);
         }
@@ -202,18 +239,37 @@ impl Learner<'_> {
 }
 
 impl Fleet {
-    /// Returns true for a worker that publishes in a Dynamo namespace which turned out to be foreign
-    /// after its events had been counted.
+    /// Returns true for a worker of a Dynamo namespace that is foreign: by its records, or by events that had been
+    /// counted before the namespace turned out to be foreign.
     pub(super) fn is_foreign_worker(&self, worker: WorkerId) -> bool {
         if !self.foreign.knows_any() {
             return false;
         }
-        let home = self.workers.worker(worker).and_then(|worker| worker.home.as_deref());
+        let record = self.workers.worker(worker);
+        if let Some(name) = self.foreign.workers.get(&worker) {
+            let pod = record.and_then(|record| record.pod.as_ref());
+            return pod.is_none_or(|pod| !self.foreign.pods.contains(pod))
+                && self.foreign.is_foreign(&Home::Named(Cow::Borrowed(name)));
+        }
+        let home = record.and_then(|worker| worker.home.as_deref());
         let home = home.and_then(|home| match home.strip_prefix(plane::SUBJECT_START) {
             Some(name) => Some(Home::Named(decoded(name))),
             None => slugged(home),
         });
         home.is_some_and(|home| self.foreign.is_foreign(&home))
+    }
+
+    /// Returns true for a pod that runs a worker of a foreign Dynamo namespace, or a router that has only such workers.
+    pub(super) fn is_foreign_pod(&self, pod: &str) -> bool {
+        if !self.foreign.knows_any() {
+            return false;
+        }
+        let worker = self.foreign.run_by.get(pod);
+        worker.is_some_and(|worker| self.is_foreign_worker(*worker))
+            || self
+                .homes
+                .of(pod)
+                .is_some_and(|home| self.foreign.is_foreign(&Home::Named(Cow::Borrowed(&home))))
     }
 
     /// Returns the foreign Dynamo namespaces, each with how much of it was ignored: messages that came once
@@ -234,9 +290,27 @@ impl Fleet {
         counts.into_iter().map(|(name, count)| (name.to_string(), count)).collect()
     }
 
-    /// Returns true when `subject` is a worker of a foreign Dynamo namespace.
+    /// Returns true for what a router tells of a worker of a foreign Dynamo namespace.
+    pub(super) fn is_foreign_fact(&self, fact: &Fact) -> bool {
+        let worker = match fact {
+            Fact::Decision(decision) => decision.worker,
+            Fact::Formula(term) => term.rank.worker,
+            Fact::Overlap(overlap) => overlap.rank.worker,
+            Fact::HitRate(hit) => hit.rank.worker,
+            Fact::Load(load) => load.rank.worker,
+            Fact::Warning(LogWarning { rank: Some(rank), .. }) => rank.worker,
+            _ => return false,
+        };
+        !self.foreign.workers.is_empty() && self.is_foreign_worker(worker)
+    }
+
+    /// Returns true when `subject` is a worker or a pod of a foreign Dynamo namespace.
     pub(super) fn is_foreign_subject(&self, subject: &Subject) -> bool {
-        matches!(subject, Subject::Worker(worker) if self.is_foreign_worker(*worker))
+        match subject {
+            Subject::Worker(worker) => self.is_foreign_worker(*worker),
+            Subject::Pod(pod) => self.is_foreign_pod(pod),
+            Subject::Component { .. } | Subject::Deployment => false,
+        }
     }
 }
 

@@ -17,6 +17,9 @@ use crate::snapshot::{EventKind, Gravity};
 /// Time around the start of a router within which it adds the workers that are there.
 pub(super) const ROUTER_STARTS: Duration = Duration::from_secs(10);
 
+/// Time by which the clocks of Kubernetes and of whoever runs kvtop may differ.
+pub(super) const SKEW: Duration = Duration::from_secs(5);
+
 impl Learner<'_> {
     /// Notes when the container of a worker's pod started.
     pub(super) fn pod_began(&mut self, pod: &Pod) {
@@ -25,8 +28,23 @@ impl Learner<'_> {
         let hashed = pod_worker_id(&pod.name);
         let mapped = self.known.fleet.workers.in_pod(&pod.name).filter(|worker| *worker != hashed);
         for worker in [Some(hashed), mapped].into_iter().flatten() {
-            self.begins(worker, started, true);
+            self.container_began(worker, started);
         }
+    }
+
+    /// Notes that the container of `worker` started at `at` by the clock of Kubernetes. A worker that kvtop has heard
+    /// from its first event on, and for no longer than clocks differ, is the one that started.
+    pub(super) fn container_began(&mut self, worker: WorkerId, at: Timestamp) {
+        let ranks = self.known.fleet.workers.ranks().iter();
+        let of_worker = ranks.filter(|record| record.rank.worker == worker);
+        let first = of_worker.filter_map(|record| record.first_event).min();
+        let listens = self.known.streams.listens_since(&self.known.times);
+        let from_the_first = |first: &Timestamp| {
+            *first < at
+                && at.since(*first) <= SKEW
+                && listens.is_some_and(|it| it.after(SKEW) < *first)
+        };
+        self.begins(worker, first.filter(from_the_first).unwrap_or(at), true);
     }
 
     /// Notes that an incarnation of `worker` began at `at`, or that the one before had ended by then. What that

@@ -20,7 +20,9 @@ use crate::diagnose::{
     Belongs, Diagnosis, Evidence, LoadEvidence, Member, Objects, RankEvidence, Regret, Rejecting,
     RouterEvidence, SizeByCosts, TreeEvidence, Window, WorkerLoad,
 };
-use crate::domain::{ClaimOf, ClaimWhat, LatencyName, Pod, Release, Releases, Subject, Timestamp};
+use crate::domain::{
+    ClaimOf, ClaimWhat, LatencyName, Pod, Release, Releases, Subject, Timestamp, WorkerId,
+};
 use crate::model::{
     Family, PodRecord, RankRecord, RouterTally, Slot, Summed as _, Tally, Weighed, WorkerRecord,
 };
@@ -105,13 +107,20 @@ impl Judge<'_> {
     fn coverage(&self, at: Timestamp) -> Coverage {
         let limits = &self.known.options.thresholds;
         let attached = self.known.times.watched.unwrap_or(at);
-        let window = self.window(Some(self.known.times.active.min(at).before(WINDOW)));
         let present = self.known.fleet.present_ranks();
         let ranks = || {
             present.iter().filter_map(|index| self.known.fleet.workers.ranks().get(*index as usize))
         };
+        // Frontends also count the requests that went to workers which are gone.
+        let oldest = ranks().map(|record| record.born).min().unwrap_or_default();
+        let from = self.known.times.active.min(at).before(WINDOW).max(oldest);
+        let window = self.window(Some(from));
+        // Workers that evict blocks have traffic, whatever else is seen of it.
         let tallies = present.iter().filter_map(|index| window.ranks.get(*index as usize));
-        let stores = tallies.map(|tally| tally.kv.counters.stores).sum();
+        let counters = tallies.map(|tally| tally.kv.counters);
+        let (stores, removed) = counters.fold((0, 0), |(stores, removed), it| {
+            (stores + it.stores, removed + it.removed_blocks)
+        });
         let told = &window.told;
         let refusals = told.parent_full + told.parent_empty + told.parent_unsaid;
         let shown = self
@@ -127,7 +136,8 @@ impl Judge<'_> {
         let counted = told.prompts + told.failed;
         let requests = told.routed.max(counted);
         let little = window.router.routed.max(counted) < limits.min_silent_routed
-            && stores < limits.min_stores;
+            && stores < limits.min_stores
+            && removed < limits.min_stores;
         let hears = self.known.streams.hears_all()
             && self.known.streams.reads(&self.known.times, at).is_none()
             && !self.known.options.logs_only;
@@ -177,6 +187,7 @@ impl Judge<'_> {
             sizes: self.known.setup().size_claims(ClaimWhat::BlockSize),
             largest: self.known.setup().size_claims(ClaimWhat::LargestBlock),
             models: self.known.setup().models(),
+            models_set: self.known.setup().models_set(),
             has_foreign: !self.known.fleet.foreign.counts.is_empty(),
             unlisted: self.known.fleet.unlisted(),
             settings: self.known.setup().settings(&names),
@@ -237,7 +248,7 @@ impl Judge<'_> {
                 RankEvidence {
                     rank: record.rank,
                     name: names.get(record.rank.worker),
-                    role: worker.and_then(|worker| worker.component.clone()),
+                    role: self.role(record.rank.worker),
                     gone: worker.is_some_and(|worker| worker.gone),
                     was_named: worker.is_some_and(|worker| worker.joined.is_some()),
                     left: worker.and_then(|worker| worker.left),
@@ -268,6 +279,10 @@ impl Judge<'_> {
                 }
             });
         ranks.collect()
+    }
+
+    fn role(&self, worker: WorkerId) -> Option<Arc<str>> {
+        self.known.setup().part_of(Some(worker), &Subject::Worker(worker))
     }
 
     fn load_evidence(&self, at: Timestamp, names: &WorkerNames) -> LoadEvidence {
@@ -339,14 +354,15 @@ impl Judge<'_> {
 
     fn router_evidence(&self, at: Timestamp) -> RouterEvidence {
         let router = &self.known.routing.router;
+        let routers = router.pods().filter(|(pod, known)| known.read && known.is_router(pod));
         let routers: Vec<_> =
-            router.pods().filter(|(pod, known)| known.read && known.is_router(pod)).collect();
+            routers.filter(|(pod, _)| !self.known.fleet.is_foreign_pod(pod)).collect();
         let lately = |last: Option<Timestamp>| last.is_some_and(|last| at.since(last) <= MINUTE);
         let present = self.known.fleet.present_ranks();
         let fractions = &router.fractions;
         RouterEvidence {
             read: !routers.is_empty(),
-            began: self.router_began(),
+            began: self.known.setup().router_began(),
             rejecting: self.rejecting(),
             pods: routers
                 .iter()
@@ -430,6 +446,10 @@ impl Judge<'_> {
     /// Returns the cached blocks that decisions from `from` on ignored.
     fn regret(&self, from: Option<Timestamp>) -> Option<Regret> {
         let all = self.known.routing.decisions.last().iter();
+        // Choices between other workers say nothing of those that are there.
+        let workers = self.known.fleet.workers.workers().iter();
+        let left = workers.filter(|worker| worker.gone).filter_map(|worker| worker.left).max();
+        let from = from.max(left);
         let since = all.filter(|record| from.is_none_or(|from| record.at >= from));
         regret(since.filter_map(|record| record.weighed.as_ref()))
     }
@@ -452,15 +472,6 @@ impl Judge<'_> {
             })
         });
         all.filter(|all| all.routers > 0)
-    }
-
-    /// Returns when the last router that is there started, by its log or its container.
-    fn router_began(&self) -> Option<Timestamp> {
-        let pods = self.known.routing.router.pods().filter(|(pod, known)| known.is_router(pod));
-        let heard = pods.filter(|(pod, _)| !self.known.shown.is_deleted(pod));
-        let heard = heard.filter_map(|(pod, _)| self.known.setup().router_watch(pod).began);
-        let shown = self.known.shown.cluster.pods().filter(|record| record.pod.role.is_router());
-        heard.chain(shown.filter_map(|record| record.pod.started)).max()
     }
 
     fn tree_evidence(&self, at: Timestamp) -> TreeEvidence {

@@ -136,11 +136,15 @@ impl Fleet {
         self.refused.note_set(made, at);
     }
 
-    /// Returns the positions of the ranks whose workers have not left.
+    /// Returns true for a worker that has not left, and is of the deployments looked at.
+    pub(super) fn is_there(&self, worker: WorkerId) -> bool {
+        !self.is_gone(worker) && !self.is_foreign_worker(worker)
+    }
+
+    /// Returns the positions of the ranks whose workers are there.
     pub(super) fn present_ranks(&self) -> Vec<u32> {
         let ranks = self.workers.ranks().iter().enumerate();
-        let there = |worker| !self.is_gone(worker) && !self.is_foreign_worker(worker);
-        let present = ranks.filter(|(_, record)| there(record.rank.worker));
+        let present = ranks.filter(|(_, record)| self.is_there(record.rank.worker));
         present.filter_map(|(index, _)| u32::try_from(index).ok()).collect()
     }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::gathered::{Counts, Gathered};
+use super::incarnations::SKEW;
 use super::journal::{Journal, KvClass, KvEntry};
 use super::known::{EventSign, Index, Routing};
 use super::{Fleet, Knowledge, Learner, MIRROR_BUDGET};
@@ -96,12 +97,12 @@ impl Learner<'_> {
     fn restarts(&mut self, batch: &KvBatch, ranks: &[usize]) -> Vec<usize> {
         let deployment = &self.known.streams.deployment;
         let (plane, shape) = (deployment.plane, deployment.shape);
-        let whole_history = self.known.streams.history.is_whole();
-        let lost_at = self.known.streams.history.lost_at;
+        let history = &self.known.streams.history;
+        let (whole_history, lost_at) = (history.is_whole(), history.lost_at);
         let signed = &self.known.fleet.signed;
         // The stream brings every event of a worker that began since kvtop listens, if a source tells since when.
-        let told = |since: &Timestamp| *since > Timestamp::default();
-        let listens = self.known.streams.listens_since(&self.known.times).filter(told);
+        let listens = self.known.streams.listens_since(&self.known.times);
+        let listens = listens.filter(|since| *since > Timestamp::default());
         let mut found = Vec::new();
         let workers = self.known.fleet.workers.ranks_mut();
         for (position, (event, rank)) in batch.events().iter().zip(ranks).enumerate() {
@@ -116,12 +117,12 @@ impl Learner<'_> {
                 record.is_known();
                 record.begin(event.at, self.known.times.slots.slot(event.at.before(SECOND)));
             }
+            let listened = whole_history || listens.is_some_and(|it| it.after(SKEW) < event.at);
+            record.first_heard(event.at, listened.then_some(SKEW));
             // The first event after a start that discovery or a pod told of.
             let crosses = record.is_old && event.at >= record.born;
             record.is_old = event.at < record.born;
-            if anew || crosses {
-                found.push(position);
-            }
+            found.extend((anew || crosses).then_some(position));
             // A process whose numbers go on did not restart, but kvtop dropped its blocks when it left discovery.
             let goes_on = record.last_event_id.is_some_and(|last| event.event_id > last);
             if std::mem::take(&mut record.dropped) && goes_on {

@@ -61,6 +61,10 @@ pub(super) struct Pending {
 
 impl Learner<'_> {
     pub(super) fn learn(&mut self, fact: &Fact, at: Timestamp, source: &SourceName) {
+        // A router of several Dynamo namespaces writes of the workers of all of them.
+        if self.known.fleet.is_foreign_fact(fact) {
+            return;
+        }
         match fact {
             Fact::Envelope { topic, envelope, .. } => self.envelope(topic, *envelope, at, source),
             Fact::Load(load) => self.load(load, at, source),

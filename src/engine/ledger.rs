@@ -249,8 +249,7 @@ impl Learner<'_> {
 impl Fleet {
     /// Returns true for a rank whose losses matter: its worker is there, and is looked at.
     fn is_accountable(&self, record: &RankRecord) -> bool {
-        let worker = record.rank.worker;
-        !self.is_gone(worker) && !self.is_foreign_worker(worker)
+        self.is_there(record.rank.worker)
     }
 }
 

@@ -139,6 +139,18 @@ impl Decisions {
         })
     }
 
+    /// Returns true for a decision that came before, as where two sources bring the lines of one log.
+    pub fn repeats(&self, decision: &Decision, at: Timestamp) -> bool {
+        let same = |it: &Decision| {
+            it.request == decision.request
+                && (it.worker, it.dp_rank) == (decision.worker, decision.dp_rank)
+                && (it.forwarded, &it.router) == (decision.forwarded, &decision.router)
+        };
+        let lately = self.last.iter().rev().take(RECENT);
+        decision.request.is_some()
+            && lately.filter(|record| record.at == at).any(|record| same(&record.decision))
+    }
+
     /// Keeps a decision with the terms its router printed before it. `short` says that its cost shows a prompt shorter
     /// than a block.
     pub fn decided(&mut self, decision: Decision, short: bool, at: Timestamp) {

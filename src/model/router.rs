@@ -333,6 +333,14 @@ impl PodWarnings {
         }
     }
 
+    /// Notes that it chose a worker at `at`, or `forwarded` a choice.
+    pub fn decide(&mut self, forwarded: bool, at: Timestamp) {
+        self.routes = true;
+        self.routed += u64::from(!forwarded);
+        self.first_routed = Some(self.first_routed.map_or(at, |first| first.min(at)));
+        self.last_routed = Some(at);
+    }
+
     /// Counts a warning apart when it was written while kvtop was watching.
     pub fn note_live(&mut self, kind: WarningKind, live: bool) {
         match kind {

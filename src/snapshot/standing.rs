@@ -103,7 +103,7 @@ impl Snapshot {
     fn down(&self) -> Option<&SourceRow> {
         let has_pods = self.sources.iter().any(|row| row.name == SourceName::Kubernetes);
         let is_asked = |row: &&SourceRow| match row.name {
-            SourceName::Metrics => !has_pods,
+            SourceName::Metrics | SourceName::Logs => !has_pods,
             SourceName::Zmq | SourceName::Kubernetes | SourceName::Etcd | SourceName::Discovery => {
                 true
             }

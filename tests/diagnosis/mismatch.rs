@@ -181,7 +181,9 @@ fn in_namespace(name: &str) -> Snapshot {
         let list: Value = serde_json::from_slice(&body).unwrap();
         for item in list["items"].as_array().unwrap() {
             let origin = Origin::Kube { kind: kind.into(), change: KubeChange::Listed };
-            all.push(Frame::new(objects[0].at, origin, item.to_string()));
+            // The recorded workers are of that Dynamo namespace.
+            let item = item.to_string().replace("gtc-demo-gtc-demo", "dynamo");
+            all.push(Frame::new(objects[0].at, origin, item));
         }
     }
     for mut frame in objects {

@@ -119,6 +119,8 @@ pub struct Settings {
     pub router_kind: RouterKind,
     /// The router mode.
     pub router_mode: Option<Setting<Arc<str>>>,
+    /// Frontends that are set to another mode, and were not seen to choose workers by cached blocks.
+    pub other_modes: Vec<(Arc<str>, Setting<Arc<str>>)>,
     /// Weight, or credit, of the overlap.
     pub overlap_weight: Option<Setting<f64>>,
     /// Randomness of the choice.

@@ -1,6 +1,7 @@
 //! KVT011: one worker gets most requests.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use crate::diagnose::Origin;
 use crate::diagnose::measure;
@@ -9,6 +10,9 @@ use crate::diagnose::{Evidence, Finding, Proof, RankEvidence, Rule, Verdict};
 use crate::domain::{Grade, Severity};
 use crate::dynamo::variable;
 use crate::model::Percentiles;
+
+/// Time without a request after which no worker has a queue.
+const IDLE: Duration = Duration::from_secs(30);
 
 pub(super) struct Imbalance;
 
@@ -88,10 +92,16 @@ impl Rule for Imbalance {
         let timed = |it: &Percentiles| it.count >= limits.min_silent_routed as f64;
         let in_time = |it: &Percentiles| it.p95 <= evidence.load.objectives.ttft_seconds();
         let timely = evidence.load.first_token.filter(timed).filter(in_time);
-        let severity = if timely.is_some() { Severity::Info } else { Severity::Warning };
-        let no_queue = timely.map_or(Phrase::default(), |it| {
-            phrase!(" No queue: p95 TTFT is {} s.", Decimal(it.p95, 2))
-        });
+        // Nor where no request comes.
+        let still = evidence.router.heard.routed.map(|last| evidence.at.since(last));
+        let still = still.filter(|still| *still >= IDLE);
+        let harmless = timely.is_some() || still.is_some();
+        let severity = if harmless { Severity::Info } else { Severity::Warning };
+        let no_queue = match (timely, still) {
+            (Some(it), _) => phrase!(" No queue: p95 TTFT is {} s.", Decimal(it.p95, 2)),
+            (None, Some(still)) => phrase!(" No queue: no request for {} s.", still.as_secs()),
+            (None, None) => Phrase::default(),
+        };
         Finding::new(
             severity,
             Grade::Likely,

@@ -34,6 +34,10 @@ impl Rule for MomentaryOverload {
          docs/DEMO.md with 180 users, requests wait with every weight from 0 to 2."
     }
 
+    fn needs_kv_router(&self) -> bool {
+        true
+    }
+
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let limits = &evidence.thresholds;
         let Some(first) =

@@ -59,6 +59,14 @@ impl Rule for RouterMode {
             let text = named(variable::ROUTER_MODE, "kv");
             return set(finding, evidence, Some(mode), change, (text, "kv"));
         }
+        if let Some((pod, mode)) = settings.other_modes.first() {
+            let proof =
+                Proof::new(measure::ROUTER_MODE, mode.value.to_string(), mode.origin()).at(mode.at);
+            let finding = off(by_mode_of(pod, mode), Grade::ConfigOnly, proof);
+            let change = Some(variable(variable::ROUTER_MODE, &[flag::ROUTER_MODE], "kv"));
+            let text = named(variable::ROUTER_MODE, "kv");
+            return set(finding, evidence, Some(mode), change, (text, "kv"));
+        }
         let printed = evidence.router.weight.filter(|_| routed > 0);
         let weight = settings.overlap_weight.as_ref();
         let one = || evidence.set_overlap("1.0");
@@ -132,6 +140,18 @@ fn by_mode(mode: &Setting<Arc<str>>) -> Phrase {
             value
         ),
     }
+}
+
+/// Describes the effect of a mode other than `kv` on one of several frontends.
+fn by_mode_of(pod: &str, mode: &Setting<Arc<str>>) -> Phrase {
+    if MODES.contains(&mode.value.as_ref()) {
+        return phrase!(
+            "{} routes by {}, not by cached blocks, unlike other routers.",
+            pod,
+            mode.value
+        );
+    }
+    phrase!("{} has a router mode that Dynamo does not know: {}.", pod, mode.value)
 }
 
 /// Returns the finding for a router temperature above 0.

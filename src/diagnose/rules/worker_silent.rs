@@ -5,7 +5,7 @@ mod reported;
 use std::time::Duration;
 
 use crate::diagnose::Origin;
-use crate::diagnose::evidence::{Evidence, OfWorker, RankEvidence};
+use crate::diagnose::evidence::{Evidence, Ground, OfWorker, RankEvidence, Setting};
 use crate::diagnose::fix::{Fix, Part};
 use crate::diagnose::measure;
 use crate::diagnose::phrase::{Count, Phrase, phrase};
@@ -267,7 +267,12 @@ fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding 
         .at(evidence.at),
         Proof::new(measure::RANKS_PUBLISHING, loud.to_string(), Origin::KvEvents).at(evidence.at),
     ];
-    let off: Vec<_> = silent.iter().filter_map(|rank| set(rank)).filter(|set| !set.value).collect();
+    // A release's default says nothing where others that have it publish.
+    let by_default = |set: &&Setting<bool>| set.ground == Ground::Default;
+    let loud_ones = || evidence.present().filter(|rank| speaks(rank));
+    let refuted = loud_ones().filter_map(set).any(|set| by_default(&set) && !set.value);
+    let off = silent.iter().filter_map(|rank| set(rank)).filter(|set| !set.value);
+    let off: Vec<_> = off.filter(|set| !(refuted && by_default(set))).collect();
     for setting in &off {
         proofs.push(Proof::new(measure::PUBLISHES_EVENTS, "no", setting.origin()).at(setting.at));
     }

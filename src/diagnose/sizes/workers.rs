@@ -51,6 +51,12 @@ impl Evidence {
     /// (dynamo-llm 0.9.0, `discovery/watcher.rs:174`).
     fn sizes_of_model(&self, model: Option<&str>) -> Vec<SizesByWorker<'_>> {
         let all = self.sizes_among(model, |_| true);
+        // Without model cards nothing assigns workers to models, and those of several may differ.
+        let several = self.models_of_routers() > 1 || self.models_set > 1;
+        if model.is_none() && several && !all.agrees() {
+            let open = Some("the model card of every worker: only workers of one model must agree");
+            return vec![SizesByWorker { open, ..all }];
+        }
         let workers = || all.claims.iter().chain(&all.untold);
         let namespaces: BTreeSet<&str> =
             workers().filter_map(|claim| claim.dynamo_namespace.as_deref()).collect();

@@ -40,6 +40,17 @@ impl Setup<'_> {
         named.collect()
     }
 
+    /// Returns how many different models the settings of worker pods and components name.
+    pub(super) fn models_set(&self) -> usize {
+        let named = self.fleet.claims.of_kind(ClaimWhat::Model);
+        let set = named.filter_map(|stored| match (&stored.claim.subject, &stored.claim.value) {
+            (Subject::Worker(_) | Subject::Deployment, _) => None,
+            (subject, ClaimValue::Text(model)) if self.speaks(subject) => Some(model),
+            _ => None,
+        });
+        set.collect::<BTreeSet<_>>().len()
+    }
+
     /// Returns the publisher's block size of each model, as the lengths of chains prove it, where there are
     /// several.
     pub(super) fn chains_by_model(&self) -> Vec<(Arc<str>, SizeByStores)> {

@@ -79,8 +79,8 @@ impl Setup<'_> {
         }
     }
 
-    /// Returns what a worker does: as its card says, by its component in discovery, or else by its role in
-    /// Kubernetes.
+    /// Returns what a worker does: as its card says, by its pod's settings, by its component in discovery, or else by
+    /// its role in Kubernetes.
     pub(in crate::engine) fn part_of(
         &self,
         worker: Option<WorkerId>,
@@ -94,9 +94,6 @@ impl Setup<'_> {
             return Some(Arc::clone(part));
         }
         let known = worker.and_then(|worker| self.fleet.workers.worker(worker));
-        if let Some(component) = known.and_then(|known| known.component.as_ref()) {
-            return Some(Arc::clone(component));
-        }
         let pod = match subject {
             Subject::Pod(pod) => Some(pod),
             Subject::Worker(_) => known.and_then(|known| known.pod.as_ref()),
@@ -106,7 +103,13 @@ impl Setup<'_> {
             }
             Subject::Deployment => None,
         };
-        Some(self.shown.cluster.pod(pod?)?.pod.role.name().into())
+        let role = pod.and_then(|pod| self.shown.cluster.pod(pod)).map(|record| record.pod.role);
+        // A component's name need not tell that its pods compute one part of each request.
+        if let Some(role @ (Role::Prefill | Role::Decode)) = role {
+            return Some(role.name().into());
+        }
+        let component = known.and_then(|known| known.component.clone());
+        component.or_else(|| role.map(|role| role.name().into()))
     }
 
     /// Returns false for claims about other deployments than the chosen one, and for those of a
@@ -144,6 +147,7 @@ impl Setup<'_> {
                 || routers.iter().any(|router| self.is_frontend(router)))
             .then(|| odd(texts(of_router(ClaimWhat::RouterMode)), |mode| mode.as_ref() != "kv"))
             .flatten(),
+            other_modes: self.other_modes(&of_router(ClaimWhat::RouterMode)),
             overlap_weight: odd(weights, |weight| *weight <= 0.0),
             temperature: odd(decimals(of_router(ClaimWhat::RouterTemperature)), |heat| *heat > 0.0),
             kv_events: odd(flags(of_router(ClaimWhat::KvEvents)), |follows| !follows),
@@ -154,6 +158,24 @@ impl Setup<'_> {
             context_parallel: self.context_parallel(names),
             unreadable: self.unreadable(),
         }
+    }
+
+    /// Returns the pods of frontends that are set to another mode than kv, and were not seen to choose workers since
+    /// they started.
+    fn other_modes(&self, modes: &[&StoredClaim]) -> Vec<(Arc<str>, Setting<Arc<str>>)> {
+        let other = modes.iter().filter_map(|stored| {
+            let (Subject::Pod(pod), ClaimValue::Text(mode)) =
+                (&stored.claim.subject, &stored.claim.value)
+            else {
+                return None;
+            };
+            let chose = self.routing.router.known(pod).and_then(|known| known.last_routed);
+            let began = self.router_watch(pod).began.unwrap_or_default();
+            let chooses = chose.is_some_and(|last| last >= began);
+            let other = **mode != *"kv" && !chooses && self.is_frontend(&stored.claim.subject);
+            other.then(|| (Arc::clone(pod), with(stored, Arc::clone(mode))))
+        });
+        other.collect()
     }
 
     /// Returns the settings that pods of now may have where kvtop cannot read.

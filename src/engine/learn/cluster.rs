@@ -103,10 +103,11 @@ impl Learner<'_> {
         let worker = placement.worker;
         if let Some(pod) = &placement.pod {
             self.known.fleet.workers.set_pod(worker, pod);
+            self.known.fleet.foreign.note_pod(pod, worker);
             if let Some(started) =
                 self.known.shown.cluster.pod(pod).and_then(|record| record.pod.started)
             {
-                self.begins(worker, started, true);
+                self.container_began(worker, started);
             }
         }
         if placement.ranks.is_empty() {

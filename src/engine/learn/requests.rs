@@ -18,6 +18,9 @@ const WARM_ON_RANK: u64 = 10;
 /// Events that wait to be applied which are looked at for that, the newest.
 const WAITING: usize = 512;
 
+/// Tokens of a large block: a shorter prompt may have no whole one while no source tells the size.
+const LARGE_BLOCK: u64 = 128;
+
 /// Chains are not followed for this long after a cache hit. A router that stops finding prefixes must be named
 /// within the half minute that resolves and raises findings, and forks can be counted only after this.
 const IDLE_AFTER_HIT: Duration = Duration::from_secs(5);
@@ -83,11 +86,11 @@ impl Learner<'_> {
     }
 
     pub(super) fn decision(&mut self, decision: &Decision, at: Timestamp, source: &SourceName) {
+        if self.known.routing.decisions.repeats(decision, at) {
+            return;
+        }
         if let Some(pod) = self.known.routing.router.pod(&decision.router) {
-            pod.routes = true;
-            pod.routed += u64::from(!decision.forwarded);
-            pod.first_routed = Some(pod.first_routed.map_or(at, |first| first.min(at)));
-            pod.last_routed = Some(at);
+            pod.decide(decision.forwarded, at);
         }
         self.known.routing.router.decisions += 1;
         if decision.forwarded {
@@ -160,8 +163,11 @@ impl Learner<'_> {
         let claims = &self.known.fleet.claims;
         let is_short = |worker| {
             let own = claims.count(what, ClaimOf::Card, &[Subject::Worker(worker)]);
-            let size = own.or_else(|| claims.any_count(what, ClaimOf::Card));
-            size.is_some_and(|(size, _)| tokens < size)
+            let said = own.or_else(|| {
+                let of = [ClaimOf::Card, ClaimOf::Router, ClaimOf::Publisher, ClaimOf::Engine];
+                of.into_iter().find_map(|of| claims.any_count(what, of))
+            });
+            tokens < said.map_or(LARGE_BLOCK, |(size, _)| size)
         };
         let Some(decision) = self.known.routing.decisions.shorten(request, is_short) else {
             return;

@@ -1,5 +1,7 @@
 //! The state of one rank: counters, load, and what is known of its past.
 
+use std::time::Duration;
+
 use crate::domain::{Counters, Provenance, RankLedger, Timestamp, WorkerRank};
 use crate::model::buckets::{Buckets, Slot};
 use crate::model::hole::{Doubt, RankHole};
@@ -219,6 +221,15 @@ impl RankRecord {
         self.loss = None;
         self.doubt = None;
         true
+    }
+
+    /// Notes an event at `at`. The first of all, at most `skew` before the start by another clock, is of the process that
+    /// started; none where the rank may have published before.
+    pub fn first_heard(&mut self, at: Timestamp, skew: Option<Duration>) {
+        let ahead = at < self.born && skew.is_some_and(|skew| self.born.since(at) <= skew);
+        if self.last_event.is_none() && ahead {
+            self.born = at;
+        }
     }
 
     /// Notes that all that it holds is known from now on: its cache is empty, or was read.

@@ -1,0 +1,162 @@
+//! What belongs to one model, Dynamo namespace, router or clock says nothing of another.
+
+use kvtop::domain::{Severity, Timestamp};
+use kvtop::engine::{Engine, EngineOptions};
+use kvtop::frame::{Body, Frame, Origin};
+use kvtop::report::check;
+use kvtop::snapshot::{CheckVerdict, Snapshot, ViewQuery};
+
+use super::settings::found;
+use crate::support::{fixture, frames, played};
+
+fn recorded(name: &str) -> Vec<Frame> {
+    frames(&fixture(&format!("{name}.frames.gz")))
+}
+
+fn seen(name: &str) -> Snapshot {
+    played(&recorded(&format!("mixed/{name}"))).1
+}
+
+/// Plays a recording of which one Dynamo namespace was looked at.
+fn seen_in(name: &str, namespace: &str) -> Snapshot {
+    let frames = recorded(&format!("mixed/{name}"));
+    let options =
+        EngineOptions { dynamo_namespace: Some(namespace.to_owned()), ..EngineOptions::default() };
+    let mut engine = Engine::new(options);
+    for chunk in frames.chunks(1024) {
+        engine.ingest(chunk);
+    }
+    engine.settle();
+    let at = frames.last().map_or(Timestamp::default(), |frame| frame.at);
+    engine.snapshot(&ViewQuery::default(), at)
+}
+
+/// Returns the ids of the findings that count.
+fn wrong(seen: &Snapshot) -> Vec<&'static str> {
+    super::wrong(seen).into_iter().map(|finding| finding.id).collect()
+}
+
+fn is_open(seen: &Snapshot, id: &str) -> bool {
+    let check = seen.checks.iter().find(|check| check.id == id).unwrap();
+    matches!(check.verdict, CheckVerdict::Unknown { .. })
+}
+
+/// The frames without those of Kubernetes objects of `kind`.
+fn without(frames: Vec<Frame>, kind: &str) -> Vec<Frame> {
+    let is =
+        |frame: &Frame| matches!(&frame.origin, Origin::Kube { kind: of, .. } if **of == *kind);
+    frames.into_iter().filter(|frame| !is(frame)).collect()
+}
+
+#[test]
+fn workers_of_another_namespace_are_not_accused_by_a_router_of_both() {
+    let other = seen_in("one_router_two_namespaces", "other");
+    assert!(wrong(&other).is_empty(), "{}", check::text(&other));
+    // Their requests are not counted either.
+    assert_eq!(other.router.routed, 165);
+
+    let logs = seen_in("logs_of_another_namespace_161", "nsA");
+    assert!(wrong(&logs).is_empty(), "{}", check::text(&logs));
+}
+
+#[test]
+fn the_hits_of_another_namespace_do_not_hide_a_router_that_finds_nothing() {
+    let own = seen_in("one_router_two_namespaces", "dynamo");
+
+    assert_eq!(wrong(&own), ["KVT015"], "{}", check::text(&own));
+}
+
+#[test]
+fn the_hits_of_one_model_do_not_hide_the_fault_of_another() {
+    let unique = seen("one_of_two_models_unique");
+    let finding = found(&unique, "KVT017").unwrap();
+    assert!(finding.summary.starts_with("Model m: No two of "), "{}", finding.summary);
+
+    let salted = seen("one_of_two_models_salted");
+    let finding = found(&salted, "KVT015").unwrap();
+    assert!(finding.summary.starts_with("Model m: Router and workers"), "{}", finding.summary);
+}
+
+#[test]
+fn without_model_cards_a_decode_worker_is_not_silent_and_two_models_may_differ() {
+    let disaggregated = recorded("live/disagg_161");
+    let decodes = |frame: Frame| {
+        let Body::Whole(bytes) = &frame.body else { return frame };
+        let text = std::str::from_utf8(bytes).unwrap_or_default();
+        let pod = matches!(&frame.origin, Origin::Kube { kind, .. } if **kind == *"Pod");
+        if !pod || !text.contains("kv-worker-3") {
+            return frame;
+        }
+        let text = text.replace("\"--block-size\"", "\"--is-decode-worker\",\"--block-size\"");
+        Frame::new(frame.at, frame.origin.clone(), text)
+    };
+    let cards = "DynamoWorkerMetadata";
+    let frames: Vec<Frame> = without(disaggregated, cards).into_iter().map(decodes).collect();
+    let decode = played(&frames).1;
+    assert!(wrong(&decode).is_empty(), "{}", check::text(&decode));
+
+    let models = played(&without(recorded("live/two_models_102"), cards)).1;
+    assert!(wrong(&models).is_empty() && is_open(&models, "KVT002"), "{}", check::text(&models));
+}
+
+#[test]
+fn lines_that_come_twice_count_once() {
+    let twice = seen("lines_twice_161");
+
+    assert!(wrong(&twice).is_empty() && is_open(&twice, "KVT003"), "{}", check::text(&twice));
+    assert_eq!(twice.router.routed, 297);
+}
+
+#[test]
+fn one_router_in_kv_mode_does_not_acquit_another() {
+    let seen = seen("second_frontend");
+    let finding = found(&seen, "KVT005").unwrap();
+
+    let summary = "frontend-2 routes by round-robin, not by cached blocks, unlike other routers.";
+    assert_eq!(finding.summary, summary);
+}
+
+#[test]
+fn workers_that_evict_blocks_are_not_idle() {
+    let seen = seen("only_removals");
+
+    assert!(check::text(&seen).starts_with("KVTOP UNKNOWN - needs at least 20 store events"));
+}
+
+#[test]
+fn uneven_shares_are_no_more_than_a_note_once_nothing_is_asked() {
+    let seen = seen("uneven_then_idle_090");
+    let finding = found(&seen, "KVT011").unwrap();
+
+    assert_eq!(finding.severity, Severity::Info);
+    assert!(finding.summary.ends_with(" No queue: no request for 120 s."), "{}", finding.summary);
+}
+
+#[test]
+fn clocks_that_differ_by_seconds_lose_no_event() {
+    let text_of = |frame: &Frame| match &frame.body {
+        Body::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Body::Parts(_) => String::new(),
+    };
+    let ahead = |frame: Frame| {
+        if !matches!(&frame.origin, Origin::Kube { kind, .. } if **kind == *"Pod") {
+            return frame;
+        }
+        let text = text_of(&frame);
+        let mut parts = text.split("\"startedAt\":\"");
+        let mut later = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let (time, rest) = part.split_once('"').unwrap();
+            let time: jiff::Timestamp = time.parse().unwrap();
+            let time = time + jiff::SignedDuration::from_secs(3);
+            later.extend(["\"startedAt\":\"", &time.to_string(), "\"", rest]);
+        }
+        assert_ne!(later, text);
+        Frame::new(frame.at, frame.origin.clone(), later)
+    };
+    let frames = recorded("live/after_roll_fresh_090").into_iter().map(ahead);
+
+    let seen = played(&frames.collect::<Vec<_>>()).1;
+
+    assert!(wrong(&seen).is_empty(), "{}", check::text(&seen));
+}
