@@ -75,8 +75,8 @@ fn a_block_that_may_be_partial_shows_only_that_the_size_is_another() {
     );
     assert_eq!(finding.grade, Grade::Confirmed);
     let fix = &finding.fix.as_ref().unwrap().sentence.clone();
-    let lead = "In the engine's configuration, set tokens_per_block to 32";
-    assert!(fix.starts_with(lead), "{fix}");
+    let lead = "In the engine's configuration, set tokens_per_block";
+    assert!(fix.starts_with(lead) && fix.contains(" to 32, then "), "{fix}");
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn a_fix_that_is_in_place_already_is_not_asked_for_again() {
     let already = "ConfigMap trtllm-engine-config, key agg.yaml";
     for (name, lead) in [
         ("0.9.0-incident_load10", "Already set since "),
-        ("0.9.0-mm_trtllm_pub32_eng64", "Stop all workers, "),
+        ("0.9.0-mm_trtllm_pub32_eng64", "Stop all workers. "),
     ] {
         let seen = in_namespace(name);
         let fix = top(&seen).fix.as_ref().unwrap();
@@ -270,11 +270,10 @@ fn a_half_mended_deployment_is_mended_to_the_end() {
         let sentence = |id: &str| found(&seen, id).unwrap().fix.as_ref().unwrap().sentence.clone();
 
         let first = sentence("KVT001");
-        assert!(
-            first.starts_with("Stop all workers, then start them with --kv-block-size 32"),
-            "{first}"
-        );
-        assert_eq!(first.contains("Restart a 0.9 frontend in between: "), frontend, "{first}");
+        assert!(first.starts_with("Stop all workers. "), "{first}");
+        let start = " Then start the workers with --kv-block-size 32, ";
+        assert!(first.contains(start), "{first}");
+        assert_eq!(first.contains(" Restart a 0.9 frontend, because "), frontend, "{first}");
         let second = sentence("KVT002");
         assert!(
             second.ends_with("Routers reject cards of another size while the old workers run."),

@@ -705,7 +705,7 @@ fn the_sentence_of_a_fix_says_what_its_change_does() {
         let Verdict::Found(finding) = rule.judge(&evidence) else { panic!("{backend:?}") };
         let fix = finding.fix.unwrap();
 
-        let lead = format!("Stop all workers, then start them with {first}, ");
+        let lead = format!("Stop all workers. Then start the workers with {first}, ");
         assert!(fix.sentence.to_string().starts_with(&lead), "{}", fix.sentence);
         let [kvtop::diagnose::Change::Set { flags, value, .. }] = fix.changes.as_slice() else {
             panic!("{fix:?}")

@@ -36,7 +36,7 @@ impl Rule for BlockSizeDeclared {
          The built-in default is a note, and is ignored once requests have cache hits. A value written in the \
          configuration is a warning. If the router does not read that value, the warning never changes the exit \
          code of kvtop check. A written value that only repeats the default is a note once requests have cache \
-         hits."
+         hits.\nSet {variable::KV_CACHE_BLOCK_SIZE} on the frontend to the workers' block size."
     }
 
     fn is_advisory(&self, finding: &Finding) -> bool {

@@ -32,7 +32,8 @@ impl Rule for EventPlane {
          deployment, so kvtop check exits with 3 (unknown).\nDetected without any event after 10 s and at least \
          10 routed requests, or with a source that is down, or with an advertised event plane that kvtop does \
          not listen to. Also detected if a publisher, or every event source, is unreachable for 10 s.\nDisproved \
-         by the first event, and by a connection to every publisher."
+         by the first event, and by a connection to every publisher.\nRun kvtop doctor, then correct the address or \
+         grant the right that it names."
     }
 
     fn explains(&self) -> &'static [&'static str] {
@@ -182,7 +183,7 @@ fn some(evidence: &Evidence, unheard: &Unheard) -> Finding {
         "A connection to every publisher.",
     )
     .rather_than("KVT003: a worker that kvtop does not reach cannot be called silent.")
-    .mended_by(reach(evidence, &unheard.source), "nothing")
+    .mended_by(reach(evidence, &unheard.source), "none")
 }
 
 /// Returns the finding if no event arrived at all.
@@ -221,7 +222,7 @@ fn none(
     Finding::new(Severity::Warning, Grade::Likely, summary, proofs)
         .means("Cache contents are unknown; routing may be fine.", "One KV event from any worker.")
         .rather_than("KVT003: with no event from any worker, a silent worker cannot be identified.")
-        .mended_by(fix, "nothing")
+        .mended_by(fix, "none")
 }
 
 /// Returns the summary and the fix.

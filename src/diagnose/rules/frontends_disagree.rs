@@ -26,7 +26,8 @@ impl Rule for FrontendsDisagree {
         "Several routers use the same workers, but each one knows only the load of its own requests. Without \
          {variable::ROUTER_REPLICA_SYNC}=true (0.9: {flag::ROUTER_REPLICA_SYNC}) they overload the same worker. Frontends \
          with different block sizes for one model are worse: they hash the same request in two ways.\nDetected \
-         by the block sizes in the frontends' metrics, the number of active routers, and the setting."
+         by the block sizes in the frontends' metrics, the number of active routers, and the setting.\nStart all \
+         frontends with {variable::ROUTER_REPLICA_SYNC}=true (0.9: {flag::ROUTER_REPLICA_SYNC})."
     }
 
     fn is_of_workers(&self) -> bool {
@@ -139,7 +140,7 @@ fn follow_namespaces(evidence: &Evidence, claims: &[&SizeClaim]) -> bool {
 fn sizes_differ(evidence: &Evidence, claims: &[&SizeClaim]) -> Verdict {
     let own = evidence.settings.router_kind == RouterKind::OwnSize;
     if own && let Verdict::Found(_) = BlockSizeMismatch.judge(evidence) {
-        return Verdict::unknown("explained by KVT001; judged again once that is fixed");
+        return Verdict::unknown("explained by KVT001; will be judged again once KVT001 is fixed");
     }
     let mut sizes: Vec<(u32, Vec<String>)> = Vec::new();
     for claim in claims {

@@ -30,10 +30,10 @@ impl Rule for Imbalance {
          requests to the worker that has it cached, despite its load.\nDetected over at least 100 requests if \
          the largest share is more than twice the mean (with two workers: more than nine in ten) and the Gini \
          coefficient is above 0.35; a note while the 95th percentile of the time to first token keeps its objective. \
-         Not judged while a worker is away, starting, or started within the last \
-         minute, because requests avoid its empty cache.\nDecrease the overlap weight (0.9: \
-         {variable::KV_OVERLAP_SCORE_WEIGHT}, 1.0 and 1.1: {variable::ROUTER_KV_OVERLAP_SCORE_WEIGHT}, from 1.2 on \
-         {variable::ROUTER_KV_OVERLAP_SCORE_CREDIT}) to 0.5, or set a small temperature."
+         Not judged while a worker is away or starting, nor until every counted request came at least one minute \
+         after the last worker started or left, because requests avoid an empty cache.\nDecrease the overlap weight \
+         (0.9: {variable::KV_OVERLAP_SCORE_WEIGHT}, 1.0 and 1.1: {variable::ROUTER_KV_OVERLAP_SCORE_WEIGHT}, from 1.2 \
+         on {variable::ROUTER_KV_OVERLAP_SCORE_CREDIT}) to 0.5, or set a small temperature."
     }
 
     #[expect(clippy::too_many_lines, reason = "one piece of evidence after the other")]
@@ -50,7 +50,8 @@ impl Rule for Imbalance {
         }
         if let Some(why) = evidence.unsettled() {
             return Verdict::unknown(phrase!(
-                "waiting until all counted requests went to the present workers: {}",
+                "needs requests counted at least {} s after the last change of workers: {}",
+                limits.settle_seconds,
                 why
             ));
         }

@@ -45,8 +45,8 @@ impl Rule for MirrorIncomplete {
         reasons.extend(missed(evidence));
         if reasons.is_empty() {
             return Verdict::clear(phrase!(
-                "complete from the first event on: {} blocks",
-                evidence.tree.held
+                "index copy complete: {} blocks",
+                Count(evidence.tree.held)
             ));
         }
         let proofs = reasons

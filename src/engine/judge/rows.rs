@@ -48,7 +48,8 @@ impl Verdicts {
         let rows = self.last().checks().into_iter().map(|check| {
             let (verdict, note) = match (check.verdict, check.explained_by) {
                 (Verdict::Found(finding), Some(cause)) => {
-                    let missing = format!("explained by {cause}; judged again once that is cured");
+                    let missing =
+                        format!("explained by {cause}; will be judged again once {cause} is fixed");
                     (CheckVerdict::Unknown { missing }, finding.summary.to_string())
                 }
                 (Verdict::Found(finding), None) => {

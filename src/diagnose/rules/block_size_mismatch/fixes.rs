@@ -79,18 +79,19 @@ pub(super) fn worker_fix(
             phrase!("{}, then {}. {}{}", instruction, restart, frontend, alternative)
         }
         EngineSetting::Unknown => {
-            let now =
-                sizes.map_or(Phrase::default(), |(_, engine)| phrase!(" (now {})", engine.tokens));
             let vllm = match evidence.backend() {
                 Some(Backend::TrtLlm) => Phrase::default(),
-                _ => phrase!(" (vLLM: {} {})", flag::BLOCK_SIZE, size),
+                _ => phrase!(" (vLLM: {})", flag::BLOCK_SIZE),
+            };
+            let change = match sizes {
+                Some((_, engine)) => {
+                    phrase!("change tokens_per_block{} from {} to {}", vllm, engine.tokens, size)
+                }
+                None => phrase!("set tokens_per_block{} to {}", vllm, size),
             };
             phrase!(
-                "In the engine's configuration, set tokens_per_block to {}{}{}, then {}. \
-                 {}{}",
-                size,
-                now,
-                vllm,
+                "In the engine's configuration, {}, then {}. {}{}",
+                change,
                 restart,
                 frontend,
                 alternative
@@ -198,20 +199,16 @@ fn capital(text: &str) -> String {
     first.into_iter().chain(letters).collect()
 }
 
-/// Returns the sentence about the frontend's restart when model cards change. Routers reject a worker whose
-/// card differs from the known one (the checksum covers the size; 1.0 asks to drain all old workers), so all
-/// workers stop first. The router of 0.9 keeps its size for as long as it runs (dynamo-llm 0.9.0,
+/// Returns the sentence about the frontend's restart when model cards change; it follows the stop of the workers.
+/// Routers reject a worker whose card differs from the known one (the checksum covers the size; 1.0 asks to drain all
+/// old workers), so all workers stop first. The router of 0.9 keeps its size for as long as it runs (dynamo-llm 0.9.0,
 /// `discovery/model_manager.rs`: "KV Router block size mismatch!").
 fn frontend_too(evidence: &Evidence) -> &'static str {
     let old = evidence.releases.least.map(|least| least < release::ROUTERS_TAKE_NEW_SIZES);
     match (evidence.settings.router_kind, old) {
         (RouterKind::OwnSize, _) | (_, Some(false)) => "",
-        (_, Some(true)) => {
-            " Restart the frontend in between: its router keeps its block size until then."
-        }
-        (_, None) => {
-            " Restart a 0.9 frontend in between: its router keeps its block size until then."
-        }
+        (_, Some(true)) => " Restart the frontend, because its router keeps its block size.",
+        (_, None) => " Restart a 0.9 frontend, because its router keeps its block size.",
     }
 }
 
@@ -290,21 +287,21 @@ pub(super) fn router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix 
         let who = set.who(evidence);
         let sentence = phrase!(
             "{} is already set on {}, but its model card says {}, and the router uses the card's \
-             size. Stop all workers, then start them, so that each one registers a card with {}.{}",
+             size. Stop all workers.{} Then start the workers, so that each one registers a card with {}.",
             flag,
             who,
             router,
-            workers,
-            frontend_too(evidence)
+            frontend_too(evidence),
+            workers
         );
         return Fix { sentence, restarts: ALL_WORKERS.into(), ..Fix::default() };
     }
     Fix {
         sentence: phrase!(
-            "Stop all workers, then start them with {}, so that their model cards match the published block \
-             size. The router uses the card's size and rejects workers whose cards differ.{}{}",
-            flag,
+            "Stop all workers.{} Then start the workers with {}, so that their model cards match the published \
+             block size. The router uses the card's size and rejects workers whose cards differ.{}",
             frontend_too(evidence),
+            flag,
             own
         ),
         changes: change.into_iter().collect(),
@@ -367,10 +364,10 @@ fn own_router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
     };
     let sentence = match &variable {
         Some(variable) => {
-            phrase!("Restart {} with {}={} (now {}).", who, variable, workers, router)
+            phrase!("Restart {} with {}={} instead of {}.", who, variable, workers, router)
         }
         None => phrase!(
-            "Restart {} with {} {} (now {}).",
+            "Restart {} with {} {} instead of {}.",
             who,
             evidence.knob_text(settings::ROUTER_SIZE, ""),
             workers,

@@ -67,7 +67,8 @@ pub(super) fn publisher_fix(
         return Some(overridden(evidence, set, (publisher, engine), flag));
     }
     let mut sentence = phrase!(
-        "Stop all workers, then start them with {} {}, the block size of their engines",
+        "Stop all workers.{} Then start the workers with {} {}, the block size of their engines",
+        frontend_too(evidence),
         flag,
         engine
     );
@@ -79,7 +80,8 @@ pub(super) fn publisher_fix(
             sentence.push("something overrides that value; look for it in the engines' log");
         }
         (Backend::TrtLlm, _) => {
-            sentence.push(", or restart them one at a time with tokens_per_block: ");
+            sentence
+                .push(". Alternative: restart the workers one at a time with tokens_per_block: ");
             sentence.push(phrase!("{}", publisher));
             sentence.push(" in the engine's configuration");
         }
@@ -92,7 +94,7 @@ pub(super) fn publisher_fix(
         }
         (Backend::Vllm | Backend::SgLang | Backend::Mocker, _) => {}
     }
-    sentence = phrase!("{}.{} {}", sentence, frontend_too(evidence), frontend_will_not_do());
+    sentence = phrase!("{}. {}", sentence, frontend_will_not_do());
     Some(Fix {
         sentence,
         changes: vec![change],
