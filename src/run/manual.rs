@@ -13,8 +13,9 @@ use super::output::print;
 use crate::cli::{Cli, KeysFormat, Shell};
 use crate::config::ConfigError;
 use crate::exit::Exit;
+use crate::tui::command::{Command, Edit, Scroll};
 use crate::tui::filter::SYNTAX;
-use crate::tui::keymap::{Keymap, names};
+use crate::tui::keymap::{Binding, Context, Keymap, names};
 
 /// Prints what makes a shell complete commands and flags.
 pub(super) fn completions(shell: Shell) -> Result<Exit, RunError> {
@@ -104,7 +105,7 @@ pub fn key_list(format: KeysFormat, keymap: &Keymap) -> String {
             let action = names::action(binding.command);
             let action = if names::is_free(binding) { action } else { String::new() };
             let keys = if keys.is_empty() { String::from("(none)") } else { keys.join(" ") };
-            [keys, action, names::place(binding), binding.help.to_owned()]
+            [keys, action, names::place(binding), described(binding).to_owned()]
         })
         .collect();
     let mut text = String::new();
@@ -139,6 +140,23 @@ pub fn key_list(format: KeysFormat, keymap: &Keymap) -> String {
         }
     }
     text
+}
+
+/// Returns what a key does, also where `?` leaves the key out because its place explains it.
+fn described(binding: &Binding) -> &'static str {
+    let in_line = binding.contexts.iter().all(|context| *context == Context::Line);
+    match binding.command {
+        _ if !binding.help.is_empty() => binding.help,
+        Command::Scroll(Scroll::Down) if in_line => "next suggestion",
+        Command::Scroll(Scroll::Up) if in_line => "previous suggestion",
+        Command::Scroll(Scroll::Top) => "to the first row",
+        Command::Scroll(Scroll::Bottom) => "to the last row",
+        Command::Scroll(_) => "scroll",
+        Command::Quit => "quit",
+        Command::Edit(Edit::Erase) => "delete a character",
+        Command::Edit(Edit::Clear) => "clear the line",
+        _ => "",
+    }
 }
 
 fn put(page: &mut String, text: std::fmt::Arguments<'_>) {

@@ -120,7 +120,7 @@ pub struct FindingRow {
 /// The answer of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckVerdict {
-    /// Looked at and found good.
+    /// No fault found.
     Clear,
     /// Not known; never shown as good.
     Unknown {

@@ -318,7 +318,7 @@ and \"Apply it\" appear only in scenarios that have a fix.
 | Is this real? | The bytes are those of Dynamo 0.9.0, the service times are fitted to measurements (below), the users are simulated. |
 | Does kvtop change anything? | No. It reads; fixes are printed and copied. Only this demo has a key that applies one. |
 | What if nothing is reported? | Then the row says which data is missing. Unknown is never shown as good. |
-| What does it cost? | One subscription for each topic; nothing is scraped more often than every 5 s. |
+| What does it cost? | NATS: two subscriptions, and one read of the stored events. ZMQ: one connection per publisher. Metrics are read every 5 s. |
 | What happened before I looked? | `Left` moves the whole screen back, `(` jumps to the mark before; `kvtop record` keeps more. |
 
 ## The other scenarios

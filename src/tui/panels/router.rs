@@ -174,14 +174,13 @@ fn stores(context: &PanelContext<'_>) -> Option<Fact> {
     let state = judge::figure(beyond, judge::deployment(context.snapshot));
     let role = if state == State::Ok { Role::Muted } else { state.role() };
     let (stores, empty) = (text::count(counters.stores), text::count(counters.empty_stores));
-    Some(fact(
-        "store events",
-        vec![
-            part(stores, Role::Fg),
-            part(format!(", {empty} empty"), role),
-            part(" since start", Role::Muted),
-        ],
-    ))
+    let mut parts = if counters.empty_stores == counters.stores {
+        vec![part(format!("all {stores} empty"), role)]
+    } else {
+        vec![part(stores, Role::Fg), part(format!(", {empty} empty"), role)]
+    };
+    parts.push(part(" since start", Role::Muted));
+    Some(fact("store events", parts))
 }
 
 fn missing(why: &str, glyphs: &Glyphs) -> Part {

@@ -134,7 +134,7 @@ fn finding(
     match &finding.fix {
         Some(fix) => {
             sheet.say("FIX", &fix.sentence, Role::Title);
-            sheet.say("RESTARTS", &fix.restarts, Role::Fg);
+            sheet.say("IMPACT", &fix.restarts, Role::Fg);
         }
         None => sheet.say("FIX", "none is known", Role::Muted),
     }
@@ -201,7 +201,7 @@ fn check(sheet: &mut Sheet, check: &CheckRow, glyphs: &'static Glyphs) {
     let (mark, role, _) = Item::Check(check).state(glyphs);
     match &check.verdict {
         CheckVerdict::Clear => {
-            sheet.say("VERDICT", &format!("{mark} clear: looked at and found good"), role);
+            sheet.say("VERDICT", &format!("{mark} clear: no fault found"), role);
         }
         CheckVerdict::Found => sheet.say("VERDICT", &format!("{mark} found"), role),
         CheckVerdict::Unknown { missing } => {
