@@ -56,7 +56,7 @@ pub enum Command {
     Snapshot(SnapshotArgs),
     /// Print one line of figures per second
     Stat(StatArgs),
-    /// Answer what would help: workers, cache, routing and block sizes, by simulation
+    /// Simulate what would help: workers, cache, routing, block sizes
     Plan(PlanArgs),
     /// Run all checks once and exit with a monitoring-plugin status code: 0 OK, 1 warning, 2 critical, 3 unknown
     Check(CheckArgs),

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 pub use line::{Header, RecordedTarget, decode, encode};
 pub use reader::{BadLines, Recording};
 pub use writer::RecordWriter;
+pub(crate) use writer::never_overwritten;
 
 /// The major version of the format that this build reads and writes.
 pub const FORMAT_VERSION: u64 = 1;

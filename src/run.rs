@@ -126,7 +126,7 @@ pub enum RunError {
         "no deployment given ({}). Try:\n  kvtop demo             a simulated deployment\n  kvtop -n NAMESPACE     \
          a deployment in Kubernetes\n  kvtop --nats-url URL   a deployment by its NATS server (or --zmq, \
          --etcd-url, --discovery-dir)",
-        .0.sentence()
+        .0.sentence().replace(['\n', '\t'], " ")
     )]
     Nowhere(Box<KubeConfigError>),
     /// There is no terminal for the screen.
@@ -294,12 +294,12 @@ impl RunError {
         }
     }
 
-    /// Returns it with its causes, for a terminal. Only a list of mistakes has lines of its own; those
-    /// in what was typed would pass for kvtop's.
+    /// Returns it with its causes, for a terminal. Only a list of mistakes, and that of commands to try, have lines of
+    /// their own; those in what was typed would pass for kvtop's.
     pub fn said(&self) -> String {
         let text = crate::exit::chain(self);
         match self {
-            Self::Config(ConfigError::File { .. }) => printable_lines(&text),
+            Self::Config(ConfigError::File { .. }) | Self::Nowhere(_) => printable_lines(&text),
             _ => printable_lines(&text.replace(['\n', '\t'], " ")),
         }
     }
@@ -308,9 +308,23 @@ impl RunError {
 /// Returns a question for the known word that is nearest to a mistyped one; nothing when none is near.
 fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> String {
     let typed = typed.to_lowercase();
-    let near = known.map(|word| (strsim::jaro_winkler(&typed, &word.to_lowercase()), word));
-    let best = near.filter(|(share, _)| *share > 0.8).max_by(|a, b| a.0.total_cmp(&b.0));
-    best.map_or(String::new(), |(_, word)| format!(" (did you mean `{word}`?)"))
+    let known: Vec<(&str, String)> = known.map(|word| (word, word.to_lowercase())).collect();
+    let same = known.iter().find(|(_, lower)| without_zeros(lower) == without_zeros(&typed));
+    let begins = || known.iter().find(|(_, lower)| typed.len() > 2 && lower.starts_with(&typed));
+    let alike = || {
+        let near = known.iter().map(|it| (strsim::jaro_winkler(&typed, &it.1), it));
+        let near = near.filter(|(share, _)| *share > 0.8).max_by(|a, b| a.0.total_cmp(&b.0));
+        near.map(|(_, it)| it)
+    };
+    let found = same.or_else(begins).or_else(alike);
+    found.map_or_else(String::new, |(word, _)| format!(" (did you mean `{word}`?)"))
+}
+
+/// Returns an id such as `kvt001` without the zeros before its number, which people leave out.
+fn without_zeros(id: &str) -> String {
+    let number = id.find(|letter: char| letter.is_ascii_digit()).unwrap_or(id.len());
+    let (letters, digits) = id.split_at(number);
+    format!("{letters}{}", digits.trim_start_matches('0'))
 }
 
 /// Stack of the runtime's threads: text that decoders read nests up to 64 levels, which takes 1.5 MiB in a debug

@@ -83,7 +83,7 @@ fn a_bundle_replaces_nothing_and_leaves_nothing_half_done() {
 
     for (to, from, why) in [
         (&there, from, "exists"),
-        (&other, from, "name it `.tar.zst`"),
+        (&other, from, "its name must end in .tar.zst"),
         (&missing, "no-such-file.frames", "no-such-file.frames"),
     ] {
         let output = kvtop(&["bundle", "--replay", from, "-o", to.to_str().unwrap()]);

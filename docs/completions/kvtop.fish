@@ -65,7 +65,7 @@ complete -c kvtop -n "__fish_kvtop_needs_command" -l bell -d 'Ring the terminal\
 false\t''"
 complete -c kvtop -n "__fish_kvtop_needs_command" -s A -l all-namespaces -d 'All deployments of the cluster, in every namespace that you may list'
 complete -c kvtop -n "__fish_kvtop_needs_command" -l no-port-forward -d 'Never open a port-forward, even if a cluster address is otherwise unreachable'
-complete -c kvtop -n "__fish_kvtop_needs_command" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, `SGLang`), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
+complete -c kvtop -n "__fish_kvtop_needs_command" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, SGLang), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
 complete -c kvtop -n "__fish_kvtop_needs_command" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
 complete -c kvtop -n "__fish_kvtop_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_needs_command" -s V -l version -d 'Print version'
@@ -76,7 +76,7 @@ complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "diff" -d 'Compare two r
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "record" -d 'Record all incoming data to a file'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "snapshot" -d 'Print a one-off snapshot'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "stat" -d 'Print one line of figures per second'
-complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "plan" -d 'Answer what would help: workers, cache, routing and block sizes, by simulation'
+complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "plan" -d 'Simulate what would help: workers, cache, routing, block sizes'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "check" -d 'Run all checks once and exit with a monitoring-plugin status code: 0 OK, 1 warning, 2 critical, 3 unknown'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "lint" -d 'Lint manifests and engine configs before deployment: exit code 0 clean, 1 findings, 3 unreadable or no deployment'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "explain" -d 'Explain a finding: meaning, detection and fix'
@@ -164,7 +164,7 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand report" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand report" -l no-port-forward -d 'Never open a port-forward, even if a cluster address is otherwise unreachable'
-complete -c kvtop -n "__fish_kvtop_using_subcommand report" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, `SGLang`), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
+complete -c kvtop -n "__fish_kvtop_using_subcommand report" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, SGLang), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
 complete -c kvtop -n "__fish_kvtop_using_subcommand report" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
 complete -c kvtop -n "__fish_kvtop_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand diff" -s o -l output -d 'Output format' -r -f -a "text\t'Differences, as aligned text'
@@ -216,7 +216,7 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l no-port-forward -d 'Never open a port-forward, even if a cluster address is otherwise unreachable'
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, `SGLang`), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, SGLang), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -s o -l output -d 'Output format' -r -f -a "table\t'Aligned columns'
@@ -273,7 +273,7 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l no-port-forward -d 'Never open a port-forward, even if a cluster address is otherwise unreachable'
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, `SGLang`), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, SGLang), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l interval -d 'Time between lines' -r
@@ -316,7 +316,7 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l no-port-forward -d 'Never open a port-forward, even if a cluster address is otherwise unreachable'
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, `SGLang`), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, SGLang), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -s o -l output -d 'Output format' -r -f -a "text\t'A table, with the inputs and their basis'
@@ -333,7 +333,7 @@ weight\t'Other overlap weights'
 temperature\t'Other router temperatures'
 mode\t'KV-aware routing against round-robin'
 block-size\t'Other block sizes'
-now\t'None of them: the present and its ceiling alone'"
+now\t'Only the present and its ceiling, no changes'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l workers -d 'Workers to add or remove [default: +1,-1]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l cache -d 'Factors of the KV cache [default: 1.5]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l weight -d 'Overlap weights [default: 0,0.5,2]' -r
@@ -380,7 +380,7 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l no-port-forward -d 'Never open a port-forward, even if a cluster address is otherwise unreachable'
-complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, `SGLang`), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
+complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, SGLang), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
 complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
 complete -c kvtop -n "__fish_kvtop_using_subcommand plan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -s o -l output -d 'Output format' -r -f -a "text\t'One line with performance data, for Nagios-compatible monitoring'
@@ -431,7 +431,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l bell -d 'Ring the 
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -s A -l all-namespaces -d 'All deployments of the cluster, in every namespace that you may list'
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l no-port-forward -d 'Never open a port-forward, even if a cluster address is otherwise unreachable'
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, `SGLang`), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, SGLang), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -s o -l output -d 'Output format' -r -f -a "text\t'Human-readable text'
@@ -481,7 +481,7 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l no-port-forward -d 'Never open a port-forward, even if a cluster address is otherwise unreachable'
-complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, `SGLang`), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, SGLang), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -s o -l output -d 'Output file; its name must end in .tar.zst' -r -F
@@ -523,7 +523,7 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l no-port-forward -d 'Never open a port-forward, even if a cluster address is otherwise unreachable'
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, `SGLang`), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, SGLang), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l nats-namespace -d 'With --port-forward: the namespace of NATS if it differs, such as `dynamo-system`' -r
@@ -581,7 +581,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l bell -d 'Ring the
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -s A -l all-namespaces -d 'All deployments of the cluster, in every namespace that you may list'
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l no-port-forward -d 'Never open a port-forward, even if a cluster address is otherwise unreachable'
-complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, `SGLang`), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, SGLang), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand mcp" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered. May be repeated for the fleet view, `check` and `export`' -r
@@ -619,18 +619,18 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand mcp" -l glyphs -d 'Character
 ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand mcp" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
-complete -c kvtop -n "__fish_kvtop_using_subcommand mcp" -l offline -d 'Attach to no deployment: only read files'
+complete -c kvtop -n "__fish_kvtop_using_subcommand mcp" -l offline -d 'Attach to no deployment: only read files; needs at least one PATH'
 complete -c kvtop -n "__fish_kvtop_using_subcommand mcp" -l no-port-forward -d 'Never open a port-forward, even if a cluster address is otherwise unreachable'
-complete -c kvtop -n "__fish_kvtop_using_subcommand mcp" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, `SGLang`), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
+complete -c kvtop -n "__fish_kvtop_using_subcommand mcp" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, SGLang), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
 complete -c kvtop -n "__fish_kvtop_using_subcommand mcp" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
 complete -c kvtop -n "__fish_kvtop_using_subcommand mcp" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand deploy" -l image -d 'Container image [default: `kvtop:` and the version]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand deploy" -l metrics-level -d 'Level of the metrics, as for `kvtop export`' -r -f -a "fleet\t'The deployment as a whole'
 worker\t'Each worker, its ranks added up'
 rank\t'Each rank of each worker'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand deploy" -l monitor -d 'Object by which the Prometheus operator finds the exporter' -r -f -a "pod\t'`PodMonitor`'
-service\t'`ServiceMonitor`'
-none\t'Neither, and no `PrometheusRule`'"
+complete -c kvtop -n "__fish_kvtop_using_subcommand deploy" -l monitor -d 'Object by which the Prometheus operator finds the exporter' -r -f -a "pod\t'PodMonitor'
+service\t'ServiceMonitor'
+none\t'Neither, and no PrometheusRule'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand deploy" -l runbook-url -d 'Beginning of links to runbooks [default: the exporter, which serves them]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand deploy" -l secret -d 'Also print the role to read this one Secret, such as NATS credentials' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand deploy" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered. May be repeated for the fleet view, `check` and `export`' -r
@@ -724,7 +724,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_su
 complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export mcp deploy schema themes keys completions man config help" -f -a "record" -d 'Record all incoming data to a file'
 complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export mcp deploy schema themes keys completions man config help" -f -a "snapshot" -d 'Print a one-off snapshot'
 complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export mcp deploy schema themes keys completions man config help" -f -a "stat" -d 'Print one line of figures per second'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export mcp deploy schema themes keys completions man config help" -f -a "plan" -d 'Answer what would help: workers, cache, routing and block sizes, by simulation'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export mcp deploy schema themes keys completions man config help" -f -a "plan" -d 'Simulate what would help: workers, cache, routing, block sizes'
 complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export mcp deploy schema themes keys completions man config help" -f -a "check" -d 'Run all checks once and exit with a monitoring-plugin status code: 0 OK, 1 warning, 2 critical, 3 unknown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export mcp deploy schema themes keys completions man config help" -f -a "lint" -d 'Lint manifests and engine configs before deployment: exit code 0 clean, 1 findings, 3 unreadable or no deployment'
 complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay report diff record snapshot stat plan check lint explain doctor bundle rbac export mcp deploy schema themes keys completions man config help" -f -a "explain" -d 'Explain a finding: meaning, detection and fix'

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::format::{Formats, Structured};
-use super::value::{Shard, address, duration, file, label, offset, shard, size, speed};
+use super::value::{Shard, address, duration, file, label, offset, shard, size, speed, whole};
 
 /// `kvtop demo`.
 #[derive(Args, Clone, Debug)]
@@ -17,7 +17,7 @@ pub struct DemoArgs {
     #[arg(default_value = "gtc-demo")]
     pub scenario: String,
     /// Seed of the simulation; the same seed gives the same events
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = whole)]
     pub seed: u64,
     /// Guided tour
     #[arg(long)]
@@ -58,7 +58,7 @@ pub struct McpArgs {
     /// Recordings, snapshots, manifests or directories that tools may read [default: none]
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Attach to no deployment: only read files
+    /// Attach to no deployment: only read files; needs at least one PATH
     #[arg(long, requires = "paths")]
     pub offline: bool,
 }
@@ -67,7 +67,6 @@ pub struct McpArgs {
 #[derive(Args, Clone, Debug)]
 pub struct ReportArgs {
     /// Recording (.frames, .frames.zst or .frames.gz); without one, `--last` reports on a live deployment
-    #[arg(required_unless_present = "last")]
     pub file: Option<PathBuf>,
     /// Format of the page
     #[arg(short, long, value_name = "FORMAT", default_value = "html")]
@@ -178,7 +177,7 @@ pub struct SnapshotArgs {
     #[arg(long, value_name = "SCENARIO")]
     pub demo: Option<String>,
     /// Seed of the simulation
-    #[arg(long, default_value_t = 1, requires = "demo")]
+    #[arg(long, default_value_t = 1, requires = "demo", value_parser = whole)]
     pub seed: u64,
     /// Time to listen after reading history
     #[arg(long = "for", value_name = "TIME", default_value = "5s", value_parser = duration)]
@@ -420,11 +419,11 @@ pub enum DeployPart {
 /// The object by which Prometheus finds the exporter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum MonitorKind {
-    /// `PodMonitor`
+    /// PodMonitor
     Pod,
-    /// `ServiceMonitor`
+    /// ServiceMonitor
     Service,
-    /// Neither, and no `PrometheusRule`
+    /// Neither, and no PrometheusRule
     None,
 }
 
@@ -521,7 +520,7 @@ pub enum Shell {
     Elvish,
     /// fish
     Fish,
-    /// `PowerShell`
+    /// PowerShell
     #[value(name = "powershell")]
     PowerShell,
     /// Z shell

@@ -43,7 +43,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ),
             (
                 "kvtop report -n gtc-demo --last 30m > incident.html",
-                "what a live deployment still tells",
+                "report on the last 30 minutes of a live deployment",
             ),
         ],
     ),

@@ -113,19 +113,30 @@ impl Cli {
         if source.selector.is_some() && source.prometheus.is_some() {
             return Err("--selector is for a cluster: a Prometheus does not have these labels");
         }
-        if let Some(super::Command::Export(args)) = &self.command
-            && args.shard.is_some()
-            && !source.means_several()
-        {
-            return Err("--shard needs --all-namespaces or several of --namespace");
-        }
-        if let Some(super::Command::Check(args)) = &self.command
-            && source.means_several()
-            && (args.replay.is_some() || args.output == super::CheckFormat::Prometheus)
-        {
-            return Err("a recording and `-o prometheus` are for one deployment");
-        }
+        self.fits_command()?;
         Ok(self)
+    }
+
+    /// Refuses options of the command that need one deployment, or several.
+    fn fits_command(&self) -> Result<(), &'static str> {
+        let several = self.source.means_several();
+        match &self.command {
+            Some(super::Command::Export(args)) if args.shard.is_some() && !several => {
+                Err("--shard needs --all-namespaces or several of --namespace")
+            }
+            Some(super::Command::Check(args)) if args.replay.is_some() && several => {
+                Err("`--replay` works with one deployment; remove `-A`, or all but one `-n`")
+            }
+            Some(super::Command::Check(args))
+                if args.output == super::CheckFormat::Prometheus && several =>
+            {
+                Err("`-o prometheus` works with one deployment; remove `-A`, or all but one `-n`")
+            }
+            Some(super::Command::Report(args)) if args.file.is_none() && args.last.is_none() => {
+                Err("give a recording, or `--last 30m` for a live deployment")
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Returns the commands, each with the options that it uses, for manuals and completions.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::format::{Formats, Structured};
-use super::value::duration;
+use super::value::{duration, whole};
 
 /// `kvtop plan`.
 #[derive(Args, Clone, Debug)]
@@ -21,7 +21,7 @@ pub struct PlanArgs {
     #[arg(long, value_name = "SCENARIO", conflicts_with = "file")]
     pub demo: Option<String>,
     /// Seed of the simulated deployment
-    #[arg(long, default_value_t = 1, requires = "demo")]
+    #[arg(long, default_value_t = 1, requires = "demo", value_parser = whole)]
     pub seed: u64,
     /// Time to listen after reading history
     #[arg(long = "for", value_name = "TIME", default_value = "2m", value_parser = duration, conflicts_with = "file")]
@@ -79,7 +79,7 @@ pub enum PlanQuestion {
     Mode,
     /// Other block sizes
     BlockSize,
-    /// None of them: the present and its ceiling alone
+    /// Only the present and its ceiling, no changes
     Now,
 }
 

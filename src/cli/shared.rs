@@ -88,7 +88,7 @@ pub struct SourceArgs {
     /// automatic discovery of publishers
     #[arg(help_heading = "Other sources", long, global = true, value_name = "URL")]
     pub zmq: Vec<String>,
-    /// Also listen to the engines' own event sockets (vLLM, `SGLang`), which report the engine block size.
+    /// Also listen to the engines' own event sockets (vLLM, SGLang), which report the engine block size.
     /// Their events contain prompt tokens; kvtop drops these at once and never stores or shows them
     #[arg(help_heading = "Other sources", long, global = true)]
     pub deep: bool,

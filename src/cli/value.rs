@@ -134,6 +134,11 @@ pub(super) fn file(text: &str) -> Result<PathBuf, String> {
     }
 }
 
+/// Reads a whole number from 0 on.
+pub(super) fn whole(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("`{text}` is not a whole number"))
+}
+
 /// Reads a span of time such as `30s` or `10m`.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let span: jiff::SignedDuration =

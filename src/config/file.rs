@@ -102,8 +102,11 @@ impl Reader<'_> {
             }
             _ if is_section => self.problem(at, format!("`{name}` must be a section")),
             _ => {
-                let nearest = self.nearest(name);
-                self.problem(at, format!("unknown key `{name}`; did you mean `{nearest}`?"));
+                let advice = self.nearest(name).map_or_else(
+                    || "`kvtop config init --stdout` lists all keys".to_owned(),
+                    |near| format!("did you mean `{near}`?"),
+                );
+                self.problem(at, format!("unknown key `{name}`; {advice}"));
             }
         }
     }
@@ -133,26 +136,30 @@ impl Reader<'_> {
             || (name == "keys" && !self.known.actions.is_empty())
     }
 
-    /// Returns the known name that is most like `name`.
-    fn nearest(&self, name: &str) -> String {
+    /// Returns the known name that is most like `name`; none when no name is near.
+    fn nearest(&self, name: &str) -> Option<String> {
         let mut names: Vec<String> = SETTINGS.iter().map(|known| known.name.to_owned()).collect();
         let context = name.strip_prefix("contexts.").and_then(|rest| rest.rsplit_once('.'));
         let context = context.map_or("NAME", |(context, _)| context);
         names.push(CONTEXT_COLOR.name.replace("NAME", context));
         names.extend(self.known.thresholds.iter().map(|name| format!("thresholds.{name}")));
         names.extend(self.known.actions.iter().map(|name| format!("keys.{name}")));
-        nearest(name, names).unwrap_or_default()
+        nearest(name, names)
     }
 }
 
-/// Returns the one of `names` that is most like `name`.
+/// Returns the one of `names` that is most like `name`; none when more than a third of its letters differ.
 pub fn nearest(name: &str, names: impl IntoIterator<Item = String>) -> Option<String> {
     let last = name.rsplit('.').next().unwrap_or(name);
-    names.into_iter().min_by_key(|known| {
+    let farthest = name.chars().count().div_ceil(3);
+    let distance = |known: &str| {
         // `freeze` means `toggle-freeze`, however many letters it lacks.
         let is_part = last.len() > 3 && known.contains(last);
         if is_part { 1 } else { strsim::damerau_levenshtein(name, known).min(word(name, known)) }
-    })
+    };
+    let near = names.into_iter().map(|known| (distance(&known), known));
+    let near = near.filter(|(distance, _)| *distance <= farthest);
+    near.min_by_key(|(distance, _)| *distance).map(|(_, known)| known)
 }
 
 /// Returns how far the last part of `name` is from the nearest word of that of `known`, in the same
@@ -226,6 +233,12 @@ mod tests {
         assert_eq!(problems[2].0, 5);
         assert!(problems[2].1.contains("`nats.url`"), "{problems:?}");
         assert!(problems[3].1.contains("`contexts.prod.color`"), "{problems:?}");
+    }
+
+    #[test]
+    fn a_key_that_is_like_no_other_is_not_guessed() {
+        let problems = problems("bad = 1\n");
+        assert_eq!(problems[0].1, "unknown key `bad`; `kvtop config init --stdout` lists all keys");
     }
 
     #[test]

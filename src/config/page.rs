@@ -137,11 +137,10 @@ pub fn manual(thresholds: &[Threshold]) -> String {
          key is an error that names its line and the nearest known key.\n\n\
          ```\nkvtop config init     # write a file in which everything is explained, and nothing \
          set\nkvtop config path     # where it is\nkvtop config check    # every mistake, with its \
-         line\nkvtop config show     # what holds, and who said so\n```\n\n\
-         A place named by a flag or variable replaces the one that the file names: with \
-         `--nats-url` the file's\nnamespace, context and deployment are not used, with `-n` its \
-         NATS server is not, with `--context` its\nnamespace is not. The file holds no login; \
-         [nats.md](nats.md) says where those come from.\n\n\
+         line\nkvtop config show     # effective settings, and where each one comes from\n```\n\n\
+         A target given by flag or variable replaces the target in the file: `--nats-url` makes kvtop ignore \
+         the file's\nnamespace, context and deployment; `-n` its NATS server; `--context` its namespace. The \
+         file holds no login;\n[nats.md](nats.md) says where those come from.\n\n\
          `labels.toml` beside the file gives names to blocks: the tree shows hashes, since events hold no\n\
          text. A key is a hash as the tree and events show it, or its first 8 digits or more:\n\n\
          ```toml\na31f09c2 = \"system prompt\"\n\"5512e3f0a9b10c44\" = \"the one with tools\"\n```\n\n\

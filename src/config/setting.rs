@@ -142,9 +142,9 @@ pub const HEADLINE: &Setting = &Setting {
     default: Some("hits ttft rejected index kv"),
     flag: None,
     example: "workers hits ttft-p95 itl-p95 queue-p95 tokens running waiting",
-    about: "Figures above the overview, in this order; the last ones go where there is no room. `ttft` is the time \
-            to first token, `itl` the time between tokens, `queue` the time in engines' queues: p50 and p95 unless \
-            one is named. `tokens`, `routed` and `tiers` (blocks that KVBM moves) are per second. `c` in the \
+    about: "Figures above the overview, in this order; the last ones are hidden on narrow screens. `ttft` is the \
+            time to first token, `itl` the time between tokens, `queue` the time in engines' queues: p50 and p95 \
+            unless one is named. `tokens`, `routed` and `tiers` (blocks that KVBM moves) are per second. `c` in the \
             overview picks figures until kvtop ends",
 };
 
@@ -247,7 +247,7 @@ pub const MAX_MEMORY: &Setting = &Setting {
     default: Some("1GiB"),
     flag: Some("--max-memory"),
     example: "512MiB",
-    about: "Memory limit of the process; at it the coldest blocks are forgotten, and kvtop says so",
+    about: "Memory limit of the process; at the limit kvtop drops the coldest blocks and raises KVT008",
 };
 
 /// The address of NATS.
@@ -325,8 +325,7 @@ pub const CONTEXT_COLOR: &Setting = &Setting {
     default: None,
     flag: None,
     example: "red",
-    about: "Ground of `kvtop` in the status bar while this Kubernetes context is looked at, so that \
-            production looks like it",
+    about: "Background colour of `kvtop` in the status bar for this context, for example to mark production",
 };
 
 impl Setting {

@@ -31,6 +31,17 @@ impl Output {
     }
 }
 
+/// Returns the error of creating a file, with advice if there is a file of that name.
+pub(crate) fn never_overwritten(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            let why = "exists already and is never overwritten; choose another name";
+            io::Error::new(error.kind(), why)
+        }
+        _ => error,
+    }
+}
+
 impl RecordWriter {
     /// Creates the file at `path`, readable by its owner only, and writes the header. An existing
     /// file is not overwritten, and a name that ends in `.gz` is refused.
@@ -45,7 +56,7 @@ impl RecordWriter {
             .create_new(true)
             .mode(0o600)
             .open(path)
-            .map_err(failed)?;
+            .map_err(|error| failed(never_overwritten(error)))?;
         let file = BufWriter::with_capacity(256 << 10, file);
         let output = if ends("zst") {
             Output::Zstd(zstd::Encoder::new(file, 3).map_err(failed)?)

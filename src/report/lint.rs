@@ -144,7 +144,10 @@ fn summary(found: &Verdicts) -> String {
         |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
     if found.deployments == 0 {
         let documents = several(found.documents, "document");
-        return format!("No Dynamo deployment in {documents}: nothing was checked.");
+        return format!(
+            "No Dynamo deployment in {documents}: nothing was checked. Pass a DynamoGraphDeployment, or pipe \
+             `helm template` into `kvtop lint -`."
+        );
     }
     let rows = [
         (by(Severity::Critical), "critical finding"),

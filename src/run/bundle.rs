@@ -221,13 +221,13 @@ fn write(
 }
 
 const README: &str = "\
-What kvtop saw of one deployment.
+Data that kvtop collected from one deployment.
 
 about.json            versions, and how much of the recording is here
 check.txt, check.json what is wrong, with the evidence
 snapshot.json         workers, router, tree and sources at the end
-doctor.txt, .json     what kvtop could see and what it lacked; not of a recording
-config.txt            the settings of kvtop, without logins
+doctor.txt, .json     connectivity and permissions (absent if made from a recording)
+config.txt            effective settings, without credentials
 recording.frames.zst  everything that arrived: kvtop replay recording.frames.zst
 
 Secrets and prompts are left out where kvtop knows them; names of pods, images and hosts are here. Look

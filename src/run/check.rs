@@ -9,7 +9,7 @@ use super::ending;
 use super::headless::{at_the_end_of, ended, follow, reach_within, take};
 use super::live::{self, Live};
 use super::log_files;
-use super::output::{print, printable_lines, tell};
+use super::output::{one_line, print, printable_lines, tell};
 use super::ready::{self, Patience, Stage};
 use super::structured::Shape;
 use super::waiting::Waiting;
@@ -67,7 +67,7 @@ fn shape(args: &CheckArgs) -> Result<Shape, RunError> {
 
 /// Prints, in the requested format, that the deployment could not be checked: unknown, neither good nor bad.
 pub(super) fn unknown(args: &CheckArgs, error: &dyn std::error::Error) -> Result<Exit, RunError> {
-    let why = printable_lines(&crate::exit::chain(error));
+    let why = printable_lines(&one_line(&crate::exit::chain(error)));
     let shape = shape(args)?;
     print(&match args.output {
         CheckFormat::Text | CheckFormat::Wide => report::check::text_failed(&why),

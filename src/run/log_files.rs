@@ -115,8 +115,14 @@ impl Log {
             SavedLog::new(&name_of(path), io::stdin(), now, LogText::Read)
         } else {
             let failed = |source| RunError::Read { path: path.to_owned(), source };
+            let kind = std::fs::metadata(path).map_err(failed)?.file_type();
+            if kind.is_dir() {
+                let name = path.display();
+                let why = format!("is a directory; pass its files: --logs {name}/*.log");
+                return Err(failed(io::Error::new(io::ErrorKind::IsADirectory, why)));
+            }
             // A device such as /dev/zero has no end.
-            if std::fs::metadata(path).map_err(failed)?.file_type().is_char_device() {
+            if kind.is_char_device() {
                 return Err(failed(io::Error::other("a device is no log")));
             }
             let file = File::open(path).map_err(failed)?;

@@ -91,7 +91,7 @@ pub(super) async fn mcp(args: &McpArgs, source: &SourceArgs) -> Result<Exit, Run
 }
 
 fn first(error: &RunError) -> String {
-    error.said().lines().next().unwrap_or_default().to_owned()
+    error.said().lines().next().unwrap_or_default().trim_end_matches(" Try:").to_owned()
 }
 
 /// Serves one client until it closes the connection.

@@ -33,6 +33,22 @@ pub fn without_logins(text: &str) -> String {
     kept
 }
 
+/// Returns `text` in one line, for output that has a line for each deployment: its lines are joined by `; `, and a
+/// meaning in a column of its own stands in brackets.
+pub(super) fn one_line(text: &str) -> String {
+    let mut joined = String::new();
+    for line in text.lines() {
+        if !joined.is_empty() {
+            joined.push_str(if joined.ends_with(':') { " " } else { "; " });
+        }
+        match line.strip_prefix("  ").and_then(|row| row.split_once("  ")) {
+            Some((term, meaning)) => joined.extend([term, " (", meaning.trim_start(), ")"]),
+            None => joined.push_str(line.trim_start()),
+        }
+    }
+    joined
+}
+
 /// Longest line that is said, in characters.
 const LINE_LIMIT: usize = 4096;
 
@@ -56,5 +72,14 @@ mod tests {
         for (typed, shown) in rows {
             assert_eq!(without_logins(typed), shown);
         }
+    }
+
+    #[test]
+    fn lists_become_one_line() {
+        let list = "nothing given. Try:\n  kvtop demo     no cluster\n  kvtop -n NAME  a namespace";
+        let line = "nothing given. Try: kvtop demo (no cluster); kvtop -n NAME (a namespace)";
+        assert_eq!(one_line(list), line);
+        assert_eq!(one_line("a.toml:1: x\na.toml:2: y"), "a.toml:1: x; a.toml:2: y");
+        assert_eq!(one_line("as  it is"), "as  it is");
     }
 }

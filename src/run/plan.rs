@@ -24,6 +24,9 @@ use crate::plan::{self, Fitted, Given, Questions, Rescored};
 use crate::report;
 use crate::snapshot::{Snapshot, ViewQuery};
 
+/// The largest number of workers that an error names.
+const MOST_NAMED: usize = 8;
+
 /// Answers what would help.
 pub(super) async fn plan(args: &PlanArgs, source: &SourceArgs) -> Result<Exit, RunError> {
     let shape = match &args.output {
@@ -161,6 +164,14 @@ pub(super) fn asked(what: &[PlanQuestion]) -> Questions {
 
 /// Returns the place of the worker called `name`, or why there is none.
 pub(super) fn drained(name: &str, fitted: &Fitted) -> Result<usize, String> {
-    let place = fitted.place_of(name);
-    place.ok_or_else(|| format!("No plan: no single worker is called `{name}`."))
+    fitted.place_of(name).ok_or_else(|| {
+        let shown = |(alias, pod): &(String, Option<String>)| match pod {
+            Some(pod) => format!("{alias} ({pod})"),
+            None => alias.clone(),
+        };
+        let known: Vec<String> = fitted.workers.iter().take(MOST_NAMED).map(shown).collect();
+        let more = fitted.workers.len() - known.len();
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        format!("No plan: no single worker is called `{name}`; known: {}{more}.", known.join(", "))
+    })
 }

@@ -64,7 +64,8 @@ fn read(path: &Path) -> io::Result<Option<String>> {
 /// Returns the config file and its text; none when there is none. One that was asked for must be there.
 fn config_file(cli: &Cli) -> Result<Option<(PathBuf, String)>, ConfigError> {
     let Some(path) = path(cli) else { return Ok(None) };
-    let missing = || io::Error::from(io::ErrorKind::NotFound);
+    let advice = "no such file; `kvtop config init` creates one";
+    let missing = || io::Error::new(io::ErrorKind::NotFound, advice);
     let text = match read(&path) {
         Ok(None) if cli.source.config.is_some() => Err(missing()),
         other => other,
@@ -318,7 +319,14 @@ fn write(path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    let mut file = opened.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => io::Error::new(
+            error.kind(),
+            "exists already; edit it, or print a new one with --stdout",
+        ),
+        _ => error,
+    })?;
     file.write_all(template().as_bytes())
 }
 

@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use crate::domain::Timestamp;
+use crate::record::never_overwritten;
 use crate::run::RunError;
 
 /// The folder that everything unpacks into.
@@ -39,11 +40,11 @@ impl Archive {
     pub(super) fn create(path: &Path) -> Result<Self, RunError> {
         let failed = |source| RunError::Write { path: path.to_owned(), source };
         if !path.to_string_lossy().ends_with(ENDING) {
-            let why = format!("a bundle is compressed: name it `{ENDING}`");
+            let why = format!("its name must end in {ENDING}, such as x{ENDING}");
             return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, why)));
         }
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-        let file = BufWriter::new(file.map_err(failed)?);
+        let file = BufWriter::new(file.map_err(|error| failed(never_overwritten(error)))?);
         let encoder = zstd::Encoder::new(file, 3).map_err(failed)?;
         Ok(Self { tar: tar::Builder::new(encoder) })
     }

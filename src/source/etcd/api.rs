@@ -95,11 +95,23 @@ pub(super) async fn connect(reach: &Reach, addresses: &[EtcdAddress]) -> Result<
                 });
                 return Ok(Api { sender, host, token: None, task: task.abort_handle() });
             }
-            Ok(Err(error)) => why = error.at(&host),
+            Ok(Err(error)) => why = advised(error).at(&host),
             Err(_) => why = format!("{host}: no connection within {} s", CONNECT.as_secs()).into(),
         }
     }
     Err(why)
+}
+
+/// Start of the words for a host name that cannot be resolved, as the standard library has them.
+const LOOKUP: &str = "failed to lookup address information";
+
+/// Returns why there is no connection, with advice for a host name that cannot be resolved.
+fn advised(why: Reason) -> Reason {
+    if why.text.starts_with(LOOKUP) {
+        let text = format!("{}; check --etcd-url", why.text);
+        return Reason { text: text.into(), ..why };
+    }
+    why
 }
 
 impl Api {

@@ -67,10 +67,10 @@ pub fn role(namespace: &str, parts: &RbacParts) -> String {
     } else {
         format!(
             "# kvtop rbac: everything kvtop reads in namespace {namespace}. It changes nothing.\n\
-         # Optional, and not here, since these are rights in the whole cluster: get and list on namespaces\n\
-         # and list on dynamographdeployments.nvidia.com, with which `-n` takes the name of a deployment\n\
-         # in any namespace, and key `n` lists namespaces. Without them `-n` takes the name of a\n\
-         # namespace, and that of a deployment in the namespaces that the kubeconfig names.\n"
+         # Optional and not included, because these rights are cluster-wide: get and list on namespaces\n\
+         # (for key `n`), and list on dynamographdeployments.nvidia.com (so that `-n` finds a deployment by\n\
+         # name in any namespace). Without them, `-n` takes a namespace, or a deployment in the namespaces\n\
+         # that your kubeconfig names.\n"
         )
     };
     let subject = if let Some(user) = &parts.user {
