@@ -346,8 +346,10 @@ impl State {
             (None, verdict) => self.verdict = Some(verdict),
             (Some((raised, finding)), verdict) => {
                 let recent = judged(rule, short);
-                let refuted = rule.is_refuted_at_once() && matches!(recent, Verdict::Clear { .. });
                 let gone = self.all_gone(long);
+                // That its workers left refutes nothing.
+                let clear = matches!(recent, Verdict::Clear { .. });
+                let refuted = rule.is_refuted_at_once() && clear && !gone;
                 if let Some(clear) = self.cured(at, &recent, &verdict, gone, refuted) {
                     let since = self.clear_since.unwrap_or(at);
                     self.resolve(raised, since, at, finding);
