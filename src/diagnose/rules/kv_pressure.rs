@@ -56,10 +56,15 @@ impl Rule for KvPressure {
                     used
                 ));
             }
-            return Verdict::clear(phrase!(
-                "at most {} % of KV blocks in use",
-                Decimal(most * 100.0, 0)
-            ));
+            let used = Decimal(most * 100.0, 0);
+            return Verdict::clear(if *most >= limits.pressure {
+                phrase!(
+                    "up to {} % of KV blocks in use, and at least half of the capacity for cached prefixes",
+                    used
+                )
+            } else {
+                phrase!("at most {} % of KV blocks in use", used)
+            });
         }
         if let Some(why) = evidence.in_change() {
             return Verdict::unknown(phrase!(
