@@ -236,6 +236,11 @@ impl PanelContext<'_> {
         self.snapshot.is_warming()
     }
 
+    /// Returns what a panel about one worker says where none is chosen.
+    fn no_worker(&self) -> &'static str {
+        if self.snapshot.workers.is_empty() { "No worker yet" } else { "No worker matches" }
+    }
+
     /// Returns refused stores as a share of stores over the last minute, of the workers that are there;
     /// none without stores, or while the share of one worker is unknown.
     fn orphan_share(&self) -> Option<f64> {

@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossterm::event::{KeyCode, KeyEvent};
+use crossterm::event::KeyEvent;
 use ratatui::layout::Rect;
 
 use super::command::{Action, Command, Scroll, Simulate, View};
@@ -238,8 +238,7 @@ impl Shell {
         let line = text.lines().find(|line| !line.trim().is_empty())?.trim();
         let mut action = None;
         for letter in line.chars().filter(|letter| !letter.is_control()).take(PASTED) {
-            let key = KeyEvent::from(KeyCode::Char(letter));
-            let Some(typed @ Command::Edit(_)) = self.command(key, snapshot) else {
+            let Some(typed) = self.keys.typed(self.focus(snapshot), letter) else {
                 let says = "pasted text was ignored: press / first to filter, or : for a command";
                 self.tell(says, false);
                 return action;

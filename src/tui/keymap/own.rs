@@ -79,6 +79,12 @@ impl Keymap {
         None
     }
 
+    /// Returns the command that types `letter` into the field that has the focus; none where no field has it.
+    pub fn typed(&self, focus: Focus, letter: char) -> Option<Command> {
+        let command = self.command(focus, KeyEvent::from(KeyCode::Char(letter)));
+        command.filter(|command| matches!(command, Command::Edit(_)))
+    }
+
     /// Returns what `event` means while `focus` is open; none when it means nothing.
     pub fn command(&self, focus: Focus, event: KeyEvent) -> Option<Command> {
         if event.kind == KeyEventKind::Release {

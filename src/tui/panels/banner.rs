@@ -148,16 +148,23 @@ fn resolved(canvas: &mut Canvas<'_>, area: Rect, finding: &FindingRow, snapshot:
     // Restarted workers begin with empty caches: what is worse for a while follows what is better.
     let (better, worse): (Vec<_>, Vec<_>) =
         changes(snapshot, glyphs).into_iter().partition(|it| it.better);
-    let mut better: Vec<String> = better.into_iter().map(|it| it.said).collect();
-    if !worse.is_empty() {
-        let worse: Vec<String> = worse.into_iter().map(|it| it.said).collect();
-        better.push(format!("while caches refill: {}", worse.join(", ")));
-    }
+    let texts = |all: Vec<FeltChange>| all.into_iter().map(|it| it.said).collect::<Vec<String>>();
+    let (better, worse) = (texts(better), texts(worse));
     let mut said = Vec::new();
-    for count in (1..=better.len()).rev() {
-        let better = better.get(..count).unwrap_or_default().join(&dot);
-        said.push(format!("{whole}{dot}{better}"));
-        said.push(format!("{short} after {lasted}{dot}{better}"));
+    // As much as fits, but never what is better without what is worse.
+    for bad in (worse.len().min(1)..=worse.len()).rev() {
+        for good in (better.len().min(1)..=better.len()).rev() {
+            let mut parts = better.get(..good).unwrap_or_default().to_vec();
+            if bad > 0 {
+                let worse = worse.get(..bad).unwrap_or_default().join(", ");
+                parts.push(format!("while caches refill: {worse}"));
+            }
+            if !parts.is_empty() {
+                let parts = parts.join(&dot);
+                said.push(format!("{whole}{dot}{parts}"));
+                said.push(format!("{short} after {lasted}{dot}{parts}"));
+            }
+        }
     }
     said.extend([
         whole,

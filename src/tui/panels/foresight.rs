@@ -45,6 +45,9 @@ fn none_held(snapshot: &Snapshot) -> &'static str {
         "store events arrive empty: what workers hold is unknown"
     } else if present().any(|row| row.knowledge != Knowledge::Complete) {
         "nothing stored since kvtop connected: earlier blocks are unknown"
+    } else if snapshot.tree.accepted_blocks > 0 {
+        // The answer is of a moment before the first block.
+        "counting blocks"
     } else {
         "no worker holds a block yet"
     }

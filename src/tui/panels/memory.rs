@@ -28,7 +28,7 @@ const INPUTS: usize = 24;
 /// Draws the figures of the selected worker, from the row on that the UI wants.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
     let Some(entry) = workers::selected(context.snapshot, &context.look.workers) else {
-        context.frame(canvas, area, PanelId::WorkerMemory, "No worker yet", Vec::new());
+        context.frame(canvas, area, PanelId::WorkerMemory, context.no_worker(), Vec::new());
         return;
     };
     let inside = reader::inside(area, context.framed);

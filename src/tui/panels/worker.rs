@@ -18,7 +18,7 @@ pub use graphs::{blocks, shares, traffic};
 /// Draws it from the row on that the UI wants.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
     let Some(entry) = selected(context) else {
-        context.frame(canvas, area, PanelId::Worker, "No worker yet", Vec::new());
+        context.frame(canvas, area, PanelId::Worker, context.no_worker(), Vec::new());
         return;
     };
     let lines = rows(&entry, context, reader::inside(area, context.framed), canvas.glyphs());

@@ -29,6 +29,9 @@ pub(super) struct Held {
     past: bool,
 }
 
+/// Says that no earlier screen is kept.
+const OLDEST: &str = "start of history: of earlier times only graphs are known";
+
 impl Held {
     /// Returns true for a picture of the past, false for one that was frozen.
     pub(super) const fn is_past(&self) -> bool {
@@ -183,9 +186,11 @@ impl Shell {
         match oldest {
             Some(oldest) => {
                 self.hold(&oldest, live);
-                self.tell("start of history", false);
+                self.tell(OLDEST, false);
             }
-            None if self.is_past() => self.tell("start of history", true),
+            None if self.is_past() => {
+                self.tell(OLDEST, true);
+            }
             None => self.tell("no history yet", true),
         }
     }

@@ -95,13 +95,21 @@ fn paragraphs(
             paragraphs.push(paragraph("IMPACT", restarts, Role::Muted));
         }
     }
-    fit(paragraphs, (rows / 5).clamp(3, MOST).into(), wide, glyphs)
+    let most = (rows / 5).clamp(3, MOST).into();
+    // What a fix interrupts comes before the effect of the fault.
+    if !heals(finding) && finding.fix.is_some() && count(&paragraphs) > most {
+        paragraphs[0] = paragraph("", &finding.summary, Role::Title);
+    }
+    fit(paragraphs, most, wide, glyphs)
+}
+
+fn count(all: &[Said]) -> usize {
+    all.iter().map(|said| said.lines.len()).sum()
 }
 
 /// Takes lines away until no more than `most` are left: first whole paragraphs from the end, then lines of the
 /// cause. Those of the fix stay.
 fn fit(mut paragraphs: Vec<Said>, most: usize, wide: usize, glyphs: &Glyphs) -> Vec<Said> {
-    let count = |all: &[Said]| all.iter().map(|said| said.lines.len()).sum::<usize>();
     while count(&paragraphs) > most {
         let last = paragraphs.iter().rposition(|said| said.label != FIX).unwrap_or(0);
         if last > 0 {

@@ -182,7 +182,7 @@ columns! {
     });
 
     /// The engine's hit rate.
-    Hits = Spec::new("HIT%", "share of prompt tokens found cached, last minute", |pen, entry| {
+    Hits = Spec::new("HIT%", "share of prompt tokens cached, last minute or since its start", |pen, entry| {
         pen.by_age(entry.row.hit_rate.as_ref(), |rate| pen.known(rate.map(text::whole_percent)))
     })
     .shown(Shown::Overview)
