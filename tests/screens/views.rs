@@ -397,7 +397,7 @@ fn what_is_picked_sorts_the_table_and_chooses_its_columns() {
     seat.keys("c");
     insta::assert_snapshot!("workers_columns_120x36", seat.screen());
     // The state goes in, the id goes out.
-    seat.keys(" j \u{1b}");
+    seat.keys("j j \u{1b}");
     let screen = seat.screen();
     assert!(screen.contains("STATE") && !screen.contains("  ID "), "{screen}");
 }
@@ -425,6 +425,27 @@ fn a_selected_worker_stays_selected_where_workers_are_paged() {
     let before = selected(&screen);
     Arc::make_mut(&mut picture.workers)[39].orphan_share = Some(0.9);
     assert_eq!(selected(&draw(&mut shell, &picture, (120, 36))), before);
+}
+
+#[test]
+fn models_are_shown_where_there_are_several() {
+    let mut picture = pictures::healthy();
+    let head = |picture: &Snapshot| {
+        let screen = draw(&mut shell(), picture, (120, 36));
+        let at = screen.lines().position(|line| line.contains("CACHED ")).unwrap();
+        screen.lines().skip(at).take(3).map(str::to_owned).collect::<Vec<_>>().join("\n")
+    };
+    for row in Arc::make_mut(&mut picture.workers) {
+        row.belongs.model = Some("Qwen/Qwen3-0.6B".into());
+    }
+    assert!(!head(&picture).contains("MODEL"));
+
+    // Names come from outside.
+    Arc::make_mut(&mut picture.workers)[1].belongs.model = Some("org/other\u{1b}[2J".into());
+
+    let shown = head(&picture);
+    let said = ["MODEL", " Qwen3-0.6B", " other"].map(|word| shown.contains(word));
+    assert!(said == [true; 3] && !shown.contains('\u{1b}'), "{shown}");
 }
 
 #[test]
@@ -471,7 +492,7 @@ fn numbers_end_where_their_columns_end_however_large_they_are() {
     for key in "2c".chars() {
         press(key);
     }
-    for key in " jjjjjjjjjjjjjjjjjj j j j j j j j j j j j j".chars() {
+    for key in "j jjjjjjjjjjjjjjjjjj j j j j j j j j j j j j".chars() {
         press(key);
     }
     shell.update(kvtop::tui::command::Command::Back, &picture);

@@ -43,6 +43,9 @@ const fn number(count: u64) -> Option<f64> {
     Some(count as f64)
 }
 
+/// Columns of a model's name.
+const MODEL: usize = 14;
+
 columns! {
     /// The glyph of the worker's state.
     Mark = Spec::new("", "state", |pen, entry| {
@@ -63,6 +66,23 @@ columns! {
     .left()
     .sorted()
     .total(|_| part("total", Role::Title));
+
+    /// The model it serves.
+    Model = Spec::new("MODEL", "the model it serves, where there are several", |pen, entry| {
+        let model = entry.row.belongs.model.as_deref();
+        // Names of models are paths, and the last part tells them apart.
+        let name = model.map(|model| model.rsplit('/').next().unwrap_or(model));
+        let cut = |name| text::cut_middle(&text::clean(name), MODEL, pen.glyphs.ellipsis);
+        pen.known(name.map(cut))
+    })
+    .shown(Shown::Overview)
+    .wide(MODEL, 20)
+    .left()
+    .when(|snapshot| {
+        let mut models = snapshot.workers.iter().filter_map(|row| row.belongs.model.as_deref());
+        let first = models.next();
+        models.any(|model| Some(model) != first)
+    });
 
     /// The word for the worker's state.
     State = Spec::new("STATE", "its state in a word", |_, entry| {
@@ -182,7 +202,7 @@ columns! {
     });
 
     /// The engine's hit rate.
-    Hits = Spec::new("HIT%", "share of prompt tokens cached, last minute or since its start", |pen, entry| {
+    Hits = Spec::new("HIT%", "prompt tokens found cached, last minute or since start", |pen, entry| {
         pen.by_age(entry.row.hit_rate.as_ref(), |rate| pen.known(rate.map(text::whole_percent)))
     })
     .shown(Shown::Overview)
