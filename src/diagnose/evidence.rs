@@ -451,7 +451,9 @@ impl Evidence {
         let of_now = |at: Option<Timestamp>| {
             at.is_none_or(|at| self.router.began.is_none_or(|began| began <= at))
         };
-        let chose = self.router.tally.routed > 0 && of_now(heard.routed);
+        // Also a while ago: a router keeps its mode as long as it runs.
+        let chose =
+            (self.router.tally.routed > 0 || heard.routed.is_some()) && of_now(heard.routed);
         chose || (heard.parent.is_some() && of_now(heard.parent))
     }
 

@@ -371,11 +371,15 @@ impl State {
         over
     }
 
-    /// Keeps the raised finding while it names as many workers as ever, and nothing speaks for a cure.
+    /// Keeps the raised finding while it is as bad as ever and names as many workers, and nothing speaks for a cure.
     fn widen(&mut self, finding: &Finding) {
-        let (now, most) =
-            (finding.subjects.len(), self.widest.as_ref().map(|it| it.subjects.len()));
-        if now >= most.unwrap_or_default() && self.clear_since.is_none() {
+        // One that names nobody is about all of them.
+        let wide = |it: &Finding| match it.subjects.len() {
+            0 => (it.severity, usize::MAX),
+            some => (it.severity, some),
+        };
+        let most = self.widest.as_ref().map(|it| wide(it));
+        if most.is_none_or(|most| wide(finding) >= most) && self.clear_since.is_none() {
             self.widest = Some(Box::new(finding.clone()));
         }
     }

@@ -2,7 +2,7 @@
 //! Others may share the event plane and the discovery store.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::journal::Head;
@@ -39,11 +39,11 @@ pub(super) struct Foreign {
     generation: u64,
     verdicts: Vec<(Arc<str>, bool)>,
     /// Workers of foreign namespaces, as their records name them: a router of several namespaces writes of them too.
-    workers: HashMap<WorkerId, Arc<str>>,
+    workers: BTreeMap<WorkerId, Arc<str>>,
     /// Pods of the deployments looked at: what they run is not foreign, whatever its records are called.
     pods: HashSet<Arc<str>>,
     /// The workers that pods run, where logs or discovery say so.
-    run_by: HashMap<Arc<str>, WorkerId>,
+    run_by: BTreeMap<Arc<str>, WorkerId>,
     /// Messages and records from each foreign namespace, which count for nothing else.
     pub(super) counts: BTreeMap<Arc<str>, u64>,
 }
@@ -112,19 +112,22 @@ impl Foreign {
             return;
         };
         let Some(home) = recorded(key) else { return };
-        if self.workers.len() < WORKERS {
-            let name: &str = match &home {
-                Home::Named(name) => name,
-                Home::Slug(name) => name,
-            };
-            self.workers.insert(WorkerId(worker), name.into());
+        let name: &str = match &home {
+            Home::Named(name) => name,
+            Home::Slug(name) => name,
+        };
+        self.workers.insert(WorkerId(worker), name.into());
+        // Ids of leases grow: the lowest are the oldest.
+        while self.workers.len() > WORKERS {
+            self.workers.pop_first();
         }
     }
 
     /// Notes that `pod` runs `worker`.
     pub(super) fn note_pod(&mut self, pod: &Arc<str>, worker: WorkerId) {
-        if self.run_by.len() < WORKERS || self.run_by.contains_key(pod) {
-            self.run_by.insert(Arc::clone(pod), worker);
+        self.run_by.insert(Arc::clone(pod), worker);
+        while self.run_by.len() > WORKERS {
+            self.run_by.pop_first();
         }
     }
 
@@ -301,7 +304,7 @@ impl Fleet {
             Fact::Warning(LogWarning { rank: Some(rank), .. }) => rank.worker,
             _ => return false,
         };
-        !self.foreign.workers.is_empty() && self.is_foreign_worker(worker)
+        self.is_foreign_worker(worker)
     }
 
     /// Returns true when `subject` is a worker or a pod of a foreign Dynamo namespace.

@@ -35,9 +35,17 @@ impl Learner<'_> {
     /// Notes that the container of `worker` started at `at` by the clock of Kubernetes. A worker that kvtop has heard
     /// from its first event on, and for no longer than clocks differ, is the one that started.
     pub(super) fn container_began(&mut self, worker: WorkerId, at: Timestamp) {
-        let ranks = self.known.fleet.workers.ranks().iter();
-        let of_worker = ranks.filter(|record| record.rank.worker == worker);
-        let first = of_worker.filter_map(|record| record.first_event).min();
+        let workers = &mut self.known.fleet.workers;
+        if !workers.is_news(worker, at) {
+            return;
+        }
+        match workers.birth(worker) {
+            // The same start, by the other clock.
+            Some(birth) if at.since(birth) <= SKEW => return,
+            Some(_) => return self.begins(worker, at, true),
+            None => {}
+        }
+        let first = workers.first_event(worker);
         let listens = self.known.streams.listens_since(&self.known.times);
         let from_the_first = |first: &Timestamp| {
             *first < at

@@ -115,8 +115,11 @@ impl Judge<'_> {
         let oldest = ranks().map(|record| record.born).min().unwrap_or_default();
         let from = self.known.times.active.min(at).before(WINDOW).max(oldest);
         let window = self.window(Some(from));
-        // Workers that evict blocks have traffic, whatever else is seen of it.
-        let tallies = present.iter().filter_map(|index| window.ranks.get(*index as usize));
+        // Workers that evict blocks have traffic, whatever else is seen of it. The window leaves out foreign ranks.
+        let fleet = &self.known.fleet;
+        let ours = fleet.workers.ranks().iter().map(|record| record.rank.worker);
+        let ours = ours.filter(|worker| !fleet.is_foreign_worker(*worker)).zip(&window.ranks);
+        let tallies = ours.filter(|(worker, _)| !fleet.is_gone(*worker)).map(|(_, tally)| tally);
         let counters = tallies.map(|tally| tally.kv.counters);
         let (stores, removed) = counters.fold((0, 0), |(stores, removed), it| {
             (stores + it.stores, removed + it.removed_blocks)
@@ -448,7 +451,8 @@ impl Judge<'_> {
         let all = self.known.routing.decisions.last().iter();
         // Choices between other workers say nothing of those that are there.
         let workers = self.known.fleet.workers.workers().iter();
-        let left = workers.filter(|worker| worker.gone).filter_map(|worker| worker.left).max();
+        let ours = workers.filter(|it| it.gone && !self.known.fleet.is_foreign_worker(it.id));
+        let left = ours.filter_map(|worker| worker.left).max();
         let from = from.max(left);
         let since = all.filter(|record| from.is_none_or(|from| record.at >= from));
         regret(since.filter_map(|record| record.weighed.as_ref()))

@@ -139,16 +139,12 @@ impl Decisions {
         })
     }
 
-    /// Returns true for a decision that came before, as where two sources bring the lines of one log.
+    /// Returns true for a decision that came before, as where two sources bring the lines of one log. Without the
+    /// request, which Dynamo names from 1.4 on, equal lines may be of several.
     pub fn repeats(&self, decision: &Decision, at: Timestamp) -> bool {
-        let same = |it: &Decision| {
-            it.request == decision.request
-                && (it.worker, it.dp_rank) == (decision.worker, decision.dp_rank)
-                && (it.forwarded, &it.router) == (decision.forwarded, &decision.router)
-        };
-        let lately = self.last.iter().rev().take(RECENT);
-        decision.request.is_some()
-            && lately.filter(|record| record.at == at).any(|record| same(&record.decision))
+        let named = decision.request.is_some().then_some(RECENT);
+        let lately = self.last.iter().rev().take(named.unwrap_or_default());
+        lately.filter(|record| record.at == at).any(|record| record.decision == *decision)
     }
 
     /// Keeps a decision with the terms its router printed before it. `short` says that its cost shows a prompt shorter

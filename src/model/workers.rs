@@ -180,6 +180,17 @@ impl Workers {
         self.births.get(&id).is_none_or(|(known, _)| *known < at)
     }
 
+    /// Returns when the present incarnation of worker `id` began, where that is known.
+    pub fn birth(&self, id: WorkerId) -> Option<Timestamp> {
+        self.births.get(&id).map(|(at, _)| *at)
+    }
+
+    /// Returns when the first event of worker `id` came, of its first rank.
+    pub fn first_event(&self, id: WorkerId) -> Option<Timestamp> {
+        let index = self.by_rank.get(&WorkerRank::new(id.0, 0))?;
+        self.ranks.get(*index)?.first_event
+    }
+
     /// Notes that the present incarnation of worker `id` began at `at`, in the slot after `slot`. Returns the
     /// positions of its ranks that begin anew by that.
     pub fn begin(&mut self, id: WorkerId, at: Timestamp, slot: Slot) -> Vec<usize> {

@@ -78,6 +78,34 @@ fn the_hits_of_one_model_do_not_hide_the_fault_of_another() {
 }
 
 #[test]
+fn silence_does_not_clear_what_was_found() {
+    let quiet = seen("one_model_falls_silent");
+    assert_eq!(wrong(&quiet), ["KVT015"], "{}", check::text(&quiet));
+
+    // A router in round-robin beside it does not either.
+    let idle = seen("round_robin_beside_and_idle");
+    assert!(wrong(&idle).contains(&"KVT015"), "{}", check::text(&idle));
+
+    // What a log no longer tells of may still happen.
+    let cut = seen("log_stops_090");
+    assert_eq!(wrong(&cut), ["KVT011"], "{}", check::text(&cut));
+}
+
+#[test]
+fn a_model_of_others_does_not_excuse_cards_that_differ() {
+    let seen = seen("another_model_in_metrics");
+
+    assert!(wrong(&seen).contains(&"KVT002"), "{}", check::text(&seen));
+}
+
+#[test]
+fn foreign_events_do_not_stand_for_the_traffic_of_others() {
+    let line = check::text(&seen("foreign_events_first"));
+
+    assert!(line.starts_with("KVTOP UNKNOWN - "), "{line}");
+}
+
+#[test]
 fn without_model_cards_a_decode_worker_is_not_silent_and_two_models_may_differ() {
     let disaggregated = recorded("live/disagg_161");
     let decodes = |frame: Frame| {

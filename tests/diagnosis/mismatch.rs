@@ -271,7 +271,7 @@ fn a_half_mended_deployment_is_mended_to_the_end() {
 
         let first = sentence("KVT001");
         assert!(first.starts_with("Stop all workers. "), "{first}");
-        let start = " Then start the workers with --kv-block-size 32, ";
+        let start = " Then start the workers with --kv-block-size 32";
         assert!(first.contains(start), "{first}");
         assert_eq!(first.contains(" Restart a 0.9 frontend, because "), frontend, "{first}");
         let second = sentence("KVT002");

@@ -1,6 +1,6 @@
 //! Restricts the evidence to one of several models, because other models are no evidence for it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Evidence;
 use crate::domain::{ClaimOf, WorkerId};
@@ -17,6 +17,26 @@ impl Evidence {
         models.map(|model| (model.to_owned(), self.of_model(model)))
     }
 
+    /// Returns the models, of several, none of whose requests hit the cache, each with the number of those of which that
+    /// is known.
+    pub fn models_without_hits(&self) -> Vec<(&str, u64)> {
+        let mut of_worker: HashMap<WorkerId, Overlaps> = HashMap::new();
+        for rank in self.present() {
+            of_worker.entry(rank.rank.worker).or_default().add(&rank.tally.requests.overlaps);
+        }
+        let mut of_model: BTreeMap<&str, Overlaps> = BTreeMap::new();
+        for (worker, model) in &self.models {
+            let Some(overlaps) = of_worker.get(worker) else { continue };
+            of_model.entry(model).or_default().add(overlaps);
+        }
+        if of_model.len() < 2 {
+            return Vec::new();
+        }
+        let lookups = of_model.into_iter().map(|(model, overlaps)| (model, overlaps.best()));
+        let without = lookups.filter(|(_, all)| all.known == all.zero).take(MODELS);
+        without.map(|(model, all)| (model, all.known)).collect()
+    }
+
     /// Returns true where more models are served than are looked at one by one.
     pub fn has_too_many_models(&self) -> bool {
         self.models_served().len() > MODELS
@@ -24,7 +44,7 @@ impl Evidence {
 
     /// Keeps what is of `model`. What nobody says whose it is goes: costs, metrics, routers without a model.
     /// Warnings stay, since they only ever speak against a finding here.
-    fn of_model(&self, model: &str) -> Self {
+    pub(in crate::diagnose) fn of_model(&self, model: &str) -> Self {
         let theirs = self.models.iter().filter(|(_, served)| &**served == model);
         let theirs: BTreeSet<WorkerId> = theirs.map(|(worker, _)| *worker).collect();
         let serves = |worker: WorkerId| theirs.contains(&worker);

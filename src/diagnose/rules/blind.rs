@@ -116,31 +116,31 @@ fn proofs(evidence: &Evidence, headless: u64, lacking: u64) -> Vec<Proof> {
 }
 
 /// Judges all requests together, and where that shows nothing wrong, those of each of several models: the cache hits of
-/// one say nothing of another. Standalone routers may serve any of the models.
+/// one say nothing of another, and a model without requests is not cleared by them. Standalone routers may serve any of
+/// the models.
 pub(super) fn of_each_model(evidence: &Evidence, judge: fn(&Evidence) -> Verdict) -> Verdict {
     let all = judge(evidence);
     let own = evidence.settings.router_kind == RouterKind::OwnSize;
     if own || !matches!(all, Verdict::Clear { .. }) {
         return all;
     }
-    let verdicts = evidence.by_model().filter_map(|(model, part)| {
-        let overlaps = part.router.tally.overlaps.best();
-        if overlaps.known == 0 || overlaps.known > overlaps.zero {
-            return None;
-        }
-        match judge(&part) {
+    let mut open = None;
+    for (model, known) in evidence.models_without_hits() {
+        let verdict = if known == 0 {
+            Verdict::unknown("no request with known cache hits")
+        } else {
+            judge(&evidence.of_model(model))
+        };
+        match verdict {
             Verdict::Found(mut finding) => {
                 finding.summary = phrase!("Model {}: {}", model, finding.summary);
-                Some(Verdict::Found(finding))
+                return Verdict::Found(finding);
             }
             Verdict::Unknown { missing, .. } => {
-                Some(Verdict::unknown(phrase!("model {}: {}", model, missing)))
+                open = open.or(Some(Verdict::unknown(phrase!("model {}: {}", model, missing))));
             }
-            Verdict::Clear { .. } => None,
+            Verdict::Clear { .. } => {}
         }
-    });
-    // A finding outranks an open question.
-    let verdicts: Vec<Verdict> = verdicts.collect();
-    let found = verdicts.iter().position(|verdict| matches!(verdict, Verdict::Found(_)));
-    verdicts.into_iter().nth(found.unwrap_or(0)).unwrap_or(all)
+    }
+    open.unwrap_or(all)
 }

@@ -94,7 +94,8 @@ impl Rule for Imbalance {
         let in_time = |it: &Percentiles| it.p95 <= evidence.load.objectives.ttft_seconds();
         let timely = evidence.load.first_token.filter(timed).filter(in_time);
         // Nor where no request comes.
-        let still = evidence.router.heard.routed.map(|last| evidence.at.since(last));
+        let last = evidence.router.heard.routed.map(|last| evidence.active.max(Some(last)));
+        let still = last.flatten().map(|last| evidence.at.since(last));
         let still = still.filter(|still| *still >= IDLE);
         let harmless = timely.is_some() || still.is_some();
         let severity = if harmless { Severity::Info } else { Severity::Warning };

@@ -53,7 +53,11 @@ impl Evidence {
         let all = self.sizes_among(model, |_| true);
         // Without model cards nothing assigns workers to models, and those of several may differ.
         let several = self.models_of_routers() > 1 || self.models_set > 1;
-        if model.is_none() && several && !all.agrees() {
+        let carded: HashSet<WorkerId> = self.models.iter().map(|(worker, _)| *worker).collect();
+        let is_carded =
+            |claim: &&SizeClaim| claim.worker.is_some_and(|worker| carded.contains(&worker));
+        let unassigned = !all.claims.iter().all(is_carded);
+        if model.is_none() && several && unassigned && !all.agrees() {
             let open = Some("the model card of every worker: only workers of one model must agree");
             return vec![SizesByWorker { open, ..all }];
         }
