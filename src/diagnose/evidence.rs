@@ -451,7 +451,7 @@ impl Evidence {
         let of_now = |at: Option<Timestamp>| {
             at.is_none_or(|at| self.router.began.is_none_or(|began| began <= at))
         };
-        // Also a while ago: a router keeps its mode as long as it runs.
+        // A choice of a while ago counts: the mode is read once, at the start (`frontend/main.py` of 0.9.0 to 1.6.1).
         let chose =
             (self.router.tally.routed > 0 || heard.routed.is_some()) && of_now(heard.routed);
         chose || (heard.parent.is_some() && of_now(heard.parent))

@@ -347,7 +347,7 @@ impl State {
             (Some((raised, finding)), verdict) => {
                 let recent = judged(rule, short);
                 let gone = self.all_gone(long);
-                // That its workers left refutes nothing.
+                // A finding is not refuted because its workers left.
                 let clear = matches!(recent, Verdict::Clear { .. });
                 let refuted = rule.is_refuted_at_once() && clear && !gone;
                 if let Some(clear) = self.cured(at, &recent, &verdict, gone, refuted) {

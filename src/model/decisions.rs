@@ -139,8 +139,9 @@ impl Decisions {
         })
     }
 
-    /// Returns true for a decision that came before, as where two sources bring the lines of one log. Without the
-    /// request, which Dynamo names from 1.4 on, equal lines may be of several.
+    /// Returns true for a decision that came before, as where two sources bring the lines of one log. Where
+    /// the line does not name the request (dynamo-kv-router 1.4.0 does, `scheduling/selector.rs:578`), equal lines may be
+    /// of several requests.
     pub fn repeats(&self, decision: &Decision, at: Timestamp) -> bool {
         let named = decision.request.is_some().then_some(RECENT);
         let lately = self.last.iter().rev().take(named.unwrap_or_default());

@@ -25,7 +25,7 @@ pub(super) enum Sight {
     Blind(Vec<Proof>),
     /// No request has a cache hit, because no prefix was repeated.
     NothingToSee,
-    /// Nothing can be told, for want of this.
+    /// Too little is known to judge; the phrase names the missing input.
     Unknown(Phrase),
 }
 

@@ -93,7 +93,7 @@ impl Rule for Imbalance {
         let timed = |it: &Percentiles| it.count >= limits.min_silent_routed as f64;
         let in_time = |it: &Percentiles| it.p95 <= evidence.load.objectives.ttft_seconds();
         let timely = evidence.load.first_token.filter(timed).filter(in_time);
-        // Nor where no request comes.
+        // There is no queue either while no request comes.
         let last = evidence.router.heard.routed.map(|last| evidence.active.max(Some(last)));
         let still = last.flatten().map(|last| evidence.at.since(last));
         let still = still.filter(|still| *still >= IDLE);

@@ -96,7 +96,7 @@ fn paragraphs(
         }
     }
     let most = (rows / 5).clamp(3, MOST).into();
-    // What a fix interrupts comes before the effect of the fault.
+    // The fix and its IMPACT are worth more rows than the effect of the fault.
     if !heals(finding) && finding.fix.is_some() && count(&paragraphs) > most {
         paragraphs[0] = paragraph("", &finding.summary, Role::Title);
     }
