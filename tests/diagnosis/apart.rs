@@ -19,7 +19,10 @@ fn seen(name: &str) -> Snapshot {
 
 /// Plays a recording of which one Dynamo namespace was looked at.
 fn seen_in(name: &str, namespace: &str) -> Snapshot {
-    let frames = recorded(&format!("mixed/{name}"));
+    played_in(&recorded(&format!("mixed/{name}")), namespace)
+}
+
+fn played_in(frames: &[Frame], namespace: &str) -> Snapshot {
     let options =
         EngineOptions { dynamo_namespace: Some(namespace.to_owned()), ..EngineOptions::default() };
     let mut engine = Engine::new(options);
@@ -57,6 +60,16 @@ fn workers_of_another_namespace_are_not_accused_by_a_router_of_both() {
 
     let logs = seen_in("logs_of_another_namespace_161", "nsA");
     assert!(wrong(&logs).is_empty(), "{}", check::text(&logs));
+}
+
+#[test]
+fn a_worker_that_no_record_places_is_not_silent_beside_ignored_events() {
+    let frames = recorded("mixed/one_router_two_namespaces");
+    let told = |frame: &Frame| !matches!(frame.origin, Origin::Etcd { .. });
+    let frames: Vec<Frame> = frames.into_iter().filter(told).collect();
+    let seen = played_in(&frames, "other");
+
+    assert!(wrong(&seen).is_empty() && is_open(&seen, "KVT003"), "{}", check::text(&seen));
 }
 
 #[test]

@@ -93,6 +93,12 @@ impl Rule for WorkerSilent {
         if silent.is_empty() {
             return nobody_silent(&judged, loud);
         }
+        if let Some(unplaced) = silent.iter().find(|rank| may_be_foreign(rank, evidence)) {
+            return Verdict::unknown(phrase!(
+                "needs the discovery record of {}: KV events of other Dynamo namespaces are ignored",
+                Evidence::name_of(unplaced)
+            ));
+        }
         if let Some(unheard) = evidence.plane.unheard.first() {
             let missing = unheard.peers.wanted.saturating_sub(unheard.peers.reached);
             return Verdict::unknown(phrase!(
@@ -130,6 +136,12 @@ fn must_publish(evidence: &Evidence) -> impl Fn(&&RankEvidence) -> bool {
     };
     let apart = evidence.present().any(|rank| is(rank, "prefill"));
     move |rank| !is(rank, "decode") && (!apart || is(rank, "prefill"))
+}
+
+/// Returns true for a worker that only routers' logs name, beside workers of other Dynamo namespaces: its events may be
+/// among those that kvtop ignores.
+fn may_be_foreign(rank: &RankEvidence, evidence: &Evidence) -> bool {
+    evidence.has_foreign && !rank.registered && rank.pod.is_none()
 }
 
 fn speaks(rank: &RankEvidence) -> bool {
