@@ -73,6 +73,14 @@ pub enum RecordError {
         /// The fault.
         why: String,
     },
+    /// The file holds no frame, so nothing is known of the deployment.
+    #[error("`{}` holds no frame that can be read: {why}", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+        /// The first fault, or that the file ends with its header.
+        why: String,
+    },
     /// The file is of a later format.
     #[error("`{}` is a recording of format {version}; this kvtop reads format 1", path.display())]
     Version {

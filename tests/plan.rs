@@ -107,7 +107,9 @@ fn what_cannot_be_answered_is_said_in_one_sentence() {
     assert_eq!(nothing, Err(Impossible::NoWorkers));
     let disaggregated = fixture("clusters/sglang-disagg.frames");
     let empty = scratch().join("empty.frames");
-    std::fs::write(&empty, "{\"kvtop_frames\":1}\n").unwrap();
+    let log =
+        r#"{"at":5,"from":{"log":{"namespace":"d","pod":"fe","container":"main"}},"text":"x"}"#;
+    std::fs::write(&empty, format!("{{\"kvtop_frames\":1}}\n{log}\n")).unwrap();
     for path in [disaggregated, empty] {
         let path = path.to_str().unwrap();
         let (text, data) = (kvtop(&["plan", path]), kvtop(&["plan", path, "-o", "json"]));

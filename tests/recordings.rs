@@ -208,6 +208,22 @@ fn a_time_that_no_calendar_has_is_a_bad_line() {
 }
 
 #[test]
+fn a_recording_without_a_frame_is_refused_with_the_fault() {
+    for (content, why) in [
+        (String::new(), "it ends with its header"),
+        ("oops\n".to_owned(), "line 2: "),
+        ("{\"at\":".to_owned(), "it is truncated or damaged"),
+    ] {
+        let path = written("empty.frames", format!("{HEADER}\n{content}").as_bytes());
+
+        let error = Recording::open(&path).unwrap().next_frame().unwrap_err().to_string();
+
+        let known = "holds no frame that can be read: ";
+        assert!(error.contains(&format!("{known}{why}")), "{error}");
+    }
+}
+
+#[test]
 fn a_damaged_compressed_recording_is_read_up_to_the_damage() {
     let content: String =
         (0..50_000).map(|n| LINE.replace(":5,", &format!(":{n},")) + "\n").collect();

@@ -47,6 +47,7 @@ pub struct Recording {
     header: Header,
     bad: BadLines,
     torn: bool,
+    is_empty: bool,
     line: u64,
     last: Timestamp,
     buffer: Vec<u8>,
@@ -99,6 +100,7 @@ impl Recording {
             header: Header::default(),
             bad: BadLines::default(),
             torn: false,
+            is_empty: true,
             line: 0,
             last: Timestamp::default(),
             buffer: Vec::new(),
@@ -146,8 +148,26 @@ impl Recording {
         self.torn
     }
 
-    /// Returns the next frame, none at the end. Bad lines are counted and passed over.
+    /// Returns the next frame, none at the end. Bad lines are counted and passed over. A recording without any frame
+    /// is an error: nothing is known then, which is neither a deployment without workers nor a healthy one.
     pub fn next_frame(&mut self) -> Result<Option<Frame>, RecordError> {
+        let frame = self.find_frame()?;
+        if frame.is_none() && self.is_empty {
+            return Err(RecordError::Empty { path: self.path.clone(), why: self.damage() });
+        }
+        self.is_empty = false;
+        Ok(frame)
+    }
+
+    fn damage(&self) -> String {
+        if self.bad.count > 0 {
+            return format!("line {}: {}", self.bad.first_line, self.bad.first_error);
+        }
+        let end = if self.torn { "it is truncated or damaged" } else { "it ends with its header" };
+        end.to_owned()
+    }
+
+    fn find_frame(&mut self) -> Result<Option<Frame>, RecordError> {
         loop {
             let found = match self.read_line() {
                 Ok(found) => found,
