@@ -361,24 +361,32 @@ impl Judge<'_> {
         let routers: Vec<_> =
             routers.filter(|(pod, _)| !self.known.fleet.is_foreign_pod(pod)).collect();
         let lately = |last: Option<Timestamp>| last.is_some_and(|last| at.since(last) <= MINUTE);
+        let working = routers
+            .iter()
+            .filter(|(pod, known)| lately(known.last_routed) && !self.known.shown.is_deleted(pod));
+        let pods = self.known.setup().most_of_a_component(working.map(|(pod, _)| *pod));
+        // The weight of one that routes no more counts while nobody else routes.
+        let printed = |all: bool| -> Vec<(Arc<str>, f64)> {
+            let there = routers.iter().filter(|(pod, known)| {
+                (all || lately(known.last_routed)) && !self.known.shown.is_deleted(pod)
+            });
+            there.filter_map(|(pod, known)| Some((Arc::clone(pod), known.weight?))).collect()
+        };
+        let lately_printed = printed(false);
+        let weights = if lately_printed.is_empty() { printed(true) } else { lately_printed };
         let present = self.known.fleet.present_ranks();
         let fractions = &router.fractions;
         RouterEvidence {
             read: !routers.is_empty(),
             began: self.known.setup().router_began(),
             rejecting: self.rejecting(),
-            pods: routers
-                .iter()
-                .filter(|(pod, known)| {
-                    lately(known.last_routed) && !self.known.shown.is_deleted(pod)
-                })
-                .map(|(pod, _)| Arc::clone(pod))
-                .collect(),
+            unplaced: pods.iter().any(|pod| self.known.shown.cluster.pod(pod).is_none()),
+            pods,
             replicas: self.known.setup().replicas(),
             tally: RouterTally::default(),
             told: RouterTally::default(),
             heard: router.heard(),
-            weight: router.weight,
+            weights,
             inferred: fractions.block_size().map(|tokens| SizeByCosts {
                 tokens,
                 samples: fractions.samples(),

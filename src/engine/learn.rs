@@ -71,7 +71,11 @@ impl Learner<'_> {
             Fact::HitRate(hit) => self.hit_rate(hit, at),
             Fact::Decision(decision) => self.decision(decision, at, source),
             Fact::Formula(term) => {
-                self.known.routing.router.weight = Some(term.weight);
+                let router = &mut self.known.routing.router;
+                router.weight = Some(term.weight);
+                if let Some(pod) = router.pod(&term.router) {
+                    pod.weight = Some(term.weight);
+                }
                 self.known.index.explorer.term(term, at);
                 self.known.routing.decisions.term(term.clone());
             }

@@ -51,6 +51,8 @@ pub struct PodWarnings {
     pub last_parent: Option<Timestamp>,
     /// The time it last said `Failed to find block to remove`.
     pub last_remove: Option<Timestamp>,
+    /// Weight of the prefill term that its process printed last.
+    pub weight: Option<f64>,
 }
 
 /// The time of the last line of routers' logs that tells something.
@@ -87,7 +89,7 @@ pub struct Router {
     pub buckets: Buckets<RouterTally>,
     /// Tree size of the last decision.
     pub last_tree_size: Option<u64>,
-    /// Weight of the prefill term.
+    /// Weight of the prefill term that any of them printed last.
     pub weight: Option<f64>,
     pods: BTreeMap<Arc<str>, PodWarnings>,
     scrapes: BTreeMap<String, Scraped>,
@@ -144,6 +146,11 @@ impl Router {
     /// Returns the counts of `pod`, when there are any.
     pub fn known(&self, pod: &str) -> Option<&PodWarnings> {
         self.pods.get(pod)
+    }
+
+    /// Returns the weight of the prefill term that `pod` printed last.
+    pub fn weight_of(&self, pod: &str) -> Option<f64> {
+        self.known(pod)?.weight
     }
 
     /// Returns the counts of every pod.
@@ -328,6 +335,7 @@ impl PodWarnings {
     /// Notes that its process started at `at`.
     pub fn start(&mut self, at: Timestamp) {
         self.began = self.began.max(Some(at));
+        self.weight = None;
         for first in [&mut self.first_routed, &mut self.first_parent] {
             *first = first.filter(|first| *first >= at);
         }

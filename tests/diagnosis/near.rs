@@ -33,7 +33,11 @@ const NEAR: &[(&str, Change, Change)] = &[
         },
         |it| it.router.tally.routed = 10,
     ),
-    ("KVT005", |it| it.router.weight = Some(0.05), |it| it.router.weight = Some(0.0)),
+    (
+        "KVT005",
+        |it| it.router.weights = vec![("frontend".into(), 0.05)],
+        |it| it.router.weights = vec![("frontend".into(), 0.0)],
+    ),
     (
         "KVT006",
         |it| it.settings.kv_events = Some(setting(true)),

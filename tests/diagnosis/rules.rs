@@ -92,7 +92,7 @@ pub(super) fn healthy() -> Evidence {
     });
     evidence.router.read = true;
     evidence.router.pods = vec!["frontend-0".into()];
-    evidence.router.weight = Some(1.0);
+    evidence.router.weights = vec![("frontend".into(), 1.0)];
     evidence.router.regret = Some(Regret {
         decisions: 200,
         passed_up: 4,
@@ -220,7 +220,7 @@ const FIRES: &[(&str, Change)] = &[
             (rank.tally.kv.counters, rank.last_event) = (Counters::default(), None);
         }
     }),
-    ("KVT005", |evidence| evidence.router.weight = Some(0.0)),
+    ("KVT005", |evidence| evidence.router.weights = vec![("frontend".into(), 0.0)]),
     ("KVT006", |evidence| evidence.settings.kv_events = Some(setting(false))),
     ("KVT007", |evidence| {
         let tally = &mut evidence.router.tally;

@@ -14,6 +14,7 @@ use crate::support::{fixture, frames, played};
 const NOW: Timestamp = Timestamp(1_795_224_204_000_000);
 
 const FRONTEND: &str = "gtc-demo-0-frontend-rmjwp";
+const SECOND_FRONTEND: &str = "gtc-demo-0-frontend-zzzzz";
 const WORKER: &str = "gtc-demo-0-trtllmworker-fhhcl";
 
 /// A recorded namespace, to be changed.
@@ -72,7 +73,7 @@ impl Namespace {
     /// Another frontend of the same component.
     fn second_frontend(mut self) -> Self {
         let mut twin = self.pod(FRONTEND).clone();
-        twin["metadata"]["name"] = "gtc-demo-0-frontend-zzzzz".into();
+        twin["metadata"]["name"] = SECOND_FRONTEND.into();
         twin["metadata"]["uid"] = "another".into();
         self.pods.push(twin);
         self
@@ -195,6 +196,36 @@ fn a_frontend_that_does_not_route_by_cached_blocks_is_told_how_to() {
     assert_eq!(said(&two.seen(), "KVT005"), "clear");
 }
 
+/// Lines of a decision with the weight in the cost.
+fn weighed(weight: &str) -> Vec<String> {
+    let scheduler = "2026-02-16T14:38:53.950961Z  INFO dynamo_llm::kv_router::scheduler";
+    vec![
+        format!(
+            "{scheduler}: Formula for worker_id=7702713015953616 dp_rank=0 with 3 cached blocks: 4.000 = \
+             {weight} * prefill_blocks + decode_blocks = {weight} * 4.000 + 0.000"
+        ),
+        format!(
+            "{scheduler}: Selected worker: worker_id=7702713015953616 dp_rank=0, logit: 4.0, cached blocks: 3, \
+             tree size: 3"
+        ),
+    ]
+}
+
+#[test]
+fn a_router_of_weight_0_is_found_beside_another_whoever_spoke_last() {
+    let two = || Namespace::recorded().second_frontend();
+    let (light, plain) = (weighed("0.0"), weighed("1.0"));
+    let first = two().says(FRONTEND, light.clone()).says(SECOND_FRONTEND, plain.clone()).seen();
+    let last = two().says(SECOND_FRONTEND, plain.clone()).says(FRONTEND, light).seen();
+    let both = two().says(FRONTEND, plain.clone()).says(SECOND_FRONTEND, plain).seen();
+
+    let one =
+        format!("{FRONTEND} ignores cached blocks, unlike other routers: the overlap weight is 0.");
+    assert_eq!(said(&first, "KVT005"), one);
+    assert_eq!(said(&last, "KVT005"), one);
+    assert_ne!(said(&both, "KVT005"), one);
+}
+
 #[test]
 fn a_router_that_guesses_is_known_by_its_setting() {
     let guesses = Namespace::recorded().env("DYN_KV_EVENTS", "false").seen();
@@ -218,6 +249,11 @@ fn frontends_that_share_workers_and_nothing_else_are_noted() {
     assert_eq!(finding.severity, Severity::Info);
     assert!(finding.summary.clone().starts_with("2 routers are not sharing load"), "{finding:?}");
     assert_eq!(fix(&alone, "KVT013"), "Start all frontends with --router-replica-sync.");
+    let label = "nvidia.com/dynamo-graph-deployment-name";
+    let mut others = Namespace::recorded().second_frontend();
+    others.pods.last_mut().unwrap()["metadata"]["labels"][label] = "another".into();
+    let others = others.routes(1, 3).says(SECOND_FRONTEND, weighed("1.0")).seen();
+    assert_eq!(said(&others, "KVT013"), "clear", "each is the only one of its deployment");
     assert_eq!(said(&shared, "KVT013"), "clear");
     assert_eq!(said(&Namespace::recorded().seen(), "KVT013"), "clear", "there is one");
     shared = Namespace { pods: Vec::new(), ..Namespace::recorded() }.seen();

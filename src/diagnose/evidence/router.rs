@@ -15,8 +15,10 @@ pub struct RouterEvidence {
     pub began: Option<Timestamp>,
     /// The routers that reject stores because they lack the parent block; none if the start of one is unknown.
     pub rejecting: Option<Rejecting>,
-    /// Pods that routed in the last minute.
+    /// Pods that routed in the last minute, of the component that has most of them.
     pub pods: Vec<Arc<str>>,
+    /// True where nobody says which component `pods` are of.
+    pub unplaced: bool,
     /// Ready pods of the component that has most of those that route.
     pub replicas: Vec<Arc<str>>,
     /// Counts of the window, about workers that are there, of the time in which KV events were watched too.
@@ -26,8 +28,8 @@ pub struct RouterEvidence {
     pub told: RouterTally,
     /// Time of the last log line that was counted.
     pub heard: Heard,
-    /// Weight of the prefill term, as printed.
-    pub weight: Option<f64>,
+    /// Weight of the prefill term that each of them printed last.
+    pub weights: Vec<(Arc<str>, f64)>,
     /// The router's block size, inferred from its costs.
     pub inferred: Option<SizeByCosts>,
     /// The publisher's block size, inferred from the lengths of chains.

@@ -99,9 +99,12 @@ fn found(evidence: &Evidence, regret: &Regret, summary: Phrase, lost: f64) -> Ve
         let claim = measure::IGNORED_AT_DEFAULT_WEIGHT;
         proofs.push(Proof::new(claim, of(regret.forgone_blocks), source.clone()));
     }
-    if let Some(weight) = evidence.router.weight {
-        let claim = measure::PREFILL_WEIGHT;
-        proofs.push(Proof::new(claim, weight.to_string(), source.clone()));
+    let mut weights: Vec<f64> = evidence.router.weights.iter().map(|(_, weight)| *weight).collect();
+    weights.sort_by(f64::total_cmp);
+    weights.dedup();
+    if !weights.is_empty() {
+        let value = Phrase::joined(", ", weights.into_iter().map(|weight| phrase!("{}", weight)));
+        proofs.push(Proof::new(measure::PREFILL_WEIGHT, value, source.clone()));
     }
     Finding::new(Severity::Warning, Grade::Likely, summary, proofs)
         .means("Prefixes are recomputed on other workers.", "Workers that were full at the time.")

@@ -1,6 +1,7 @@
 //! KVT013: several routers do not share load, or hash with different block sizes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::diagnose::Origin;
 use crate::diagnose::fix::{Change, Part};
@@ -59,6 +60,9 @@ impl Rule for FrontendsDisagree {
             (_, Some(set)) if set.value => {
                 Verdict::clear("routers share load (replica sync is on)")
             }
+            _ if apart(evidence, pods) => Verdict::unknown(
+                "needs the deployment of each router: there are workers of several",
+            ),
             (_, None) => Verdict::unknown(phrase!(
                 "needs a router's pod or manifest ({}), which kvtop has not seen",
                 evidence.replica_sync()
@@ -127,13 +131,26 @@ fn at_odds(evidence: &Evidence) -> Option<Vec<&SizeClaim>> {
 /// Returns true when routers of which nobody knows the namespace may have workers in different ones: those of the
 /// deployment have just these sizes, or there are workers of other deployments.
 fn follow_namespaces(evidence: &Evidence, claims: &[&SizeClaim]) -> bool {
-    let workers = evidence.best_by_subject(ClaimOf::Card);
-    let of = workers.iter().filter_map(|it| Some((it.dynamo_namespace.as_deref()?, it.tokens)));
-    let of: BTreeSet<(&str, u32)> = of.collect();
-    let namespaces: BTreeSet<&str> = of.iter().map(|(name, _)| *name).collect();
+    let of = namespaces(evidence);
     let unplaced = claims.iter().any(|claim| claim.dynamo_namespace.is_none());
     let alike = || claims.iter().all(|claim| of.iter().any(|(_, tokens)| *tokens == claim.tokens));
-    unplaced && (evidence.has_foreign || namespaces.len() > 1 && alike())
+    unplaced && (evidence.has_foreign || several(&of) && alike())
+}
+
+/// Returns true when nobody knows the deployment of the routers that choose workers, and there are workers of several.
+fn apart(evidence: &Evidence, pods: &[Arc<str>]) -> bool {
+    let unplaced = evidence.router.unplaced && evidence.router.pods == pods;
+    unplaced && (evidence.has_foreign || several(&namespaces(evidence)))
+}
+
+/// Returns the Dynamo namespaces of workers, with the block sizes of each.
+fn namespaces(evidence: &Evidence) -> BTreeSet<(Arc<str>, u32)> {
+    let workers = evidence.best_by_subject(ClaimOf::Card).into_iter();
+    workers.filter_map(|it| Some((it.dynamo_namespace.clone()?, it.tokens))).collect()
+}
+
+fn several(of: &BTreeSet<(Arc<str>, u32)>) -> bool {
+    of.first().zip(of.last()).is_some_and(|((first, _), (last, _))| first != last)
 }
 
 /// Returns the finding for routers that hash with different sizes. If KVT001 names the wrong one, its fix applies.

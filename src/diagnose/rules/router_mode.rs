@@ -67,20 +67,28 @@ impl Rule for RouterMode {
             let text = named(variable::ROUTER_MODE, "kv");
             return set(finding, evidence, Some(mode), change, (text, "kv"));
         }
-        let printed = evidence.router.weight.filter(|_| routed > 0);
+        let printed = if routed > 0 { evidence.router.weights.as_slice() } else { &[] };
         let weight = settings.overlap_weight.as_ref();
         let one = || evidence.set_overlap("1.0");
         let text = Phrase::from(evidence.overlap_text("1.0"));
         let word = evidence.overlap_word();
-        if printed == Some(0.0) {
+        let ignoring: Vec<&str> =
+            printed.iter().filter(|(_, it)| *it == 0.0).map(|(pod, _)| pod.as_ref()).collect();
+        if !ignoring.is_empty() {
             let proof = Proof::new(measure::OVERLAP_WEIGHT, "0", Origin::RouterLogs);
-            let summary = phrase!("The router ignores cached blocks: the {} is 0.", word);
+            let summary = if ignoring.len() == printed.len() {
+                phrase!("The router ignores cached blocks: the {} is 0.", word)
+            } else {
+                let pods = ignoring.join(", ");
+                phrase!("{} ignores cached blocks, unlike other routers: the {} is 0.", pods, word)
+            };
             let finding = off(summary, Grade::Confirmed, proof);
             return set(finding, evidence, weight, one(), (text, "1.0"));
         }
+        let has_printed = |pod: &Arc<str>| printed.iter().any(|(printing, _)| printing == pod);
         if let Some(set_to) = weight
             && set_to.value <= 0.0
-            && printed.is_none()
+            && (printed.is_empty() || evidence.router.pods.iter().any(|pod| !has_printed(pod)))
         {
             let proof = Proof::new(measure::OVERLAP_WEIGHT, "0", set_to.origin());
             let summary =

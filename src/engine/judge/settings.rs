@@ -210,8 +210,7 @@ impl Setup<'_> {
     /// Returns the ready pods of the component that has most of those that route by cached blocks.
     pub(super) fn replicas(&self) -> Vec<Arc<str>> {
         let kind = self.router_kind();
-        let mut groups: BTreeMap<_, Vec<Arc<str>>> = BTreeMap::new();
-        for pod in self.shown.cluster.pods().map(|record| &record.pod) {
+        let ready = self.shown.cluster.pods().map(|record| &record.pod).filter(|pod| {
             let subject = Subject::Pod(Arc::clone(&pod.name));
             let mode = self.fleet.claims.best(
                 ClaimWhat::RouterMode,
@@ -221,10 +220,22 @@ impl Setup<'_> {
             let by_blocks =
                 mode.is_none_or(|stored| stored.claim.value == ClaimValue::Text("kv".into()));
             let routes = pod.role.is_router() && self.may_choose(&subject, kind) && by_blocks;
-            if routes && pod.ready && !pod.terminating && self.speaks(&subject) {
-                let group = groups.entry((&pod.graph, &pod.component)).or_default();
-                group.push(Arc::clone(&pod.name));
-            }
+            routes && pod.ready && !pod.terminating && self.speaks(&subject)
+        });
+        self.most_of_a_component(ready.map(|pod| &pod.name))
+    }
+
+    /// Returns those of `pods` that are of one component, the one that has most of them: only these can share load.
+    /// Pods that Kubernetes does not show count as one component.
+    pub(super) fn most_of_a_component<'a>(
+        &self,
+        pods: impl Iterator<Item = &'a Arc<str>>,
+    ) -> Vec<Arc<str>> {
+        let mut groups: BTreeMap<_, Vec<Arc<str>>> = BTreeMap::new();
+        for name in pods {
+            let shown = self.shown.cluster.pod(name).map(|record| &record.pod);
+            let component = shown.map(|pod| (&pod.namespace, &pod.graph, &pod.component));
+            groups.entry(component).or_default().push(Arc::clone(name));
         }
         groups.into_values().max_by_key(Vec::len).unwrap_or_default()
     }

@@ -110,9 +110,10 @@ impl Learner<'_> {
         let dp_rank = decision.dp_rank.unwrap_or_default();
         let rank = WorkerRank { worker: decision.worker, dp_rank };
         self.known.index.explorer.decided(decision, rank, &self.known.index.mirror, at);
-        let plain = self.known.routing.router.weight.is_none_or(is_one);
+        let weight = self.known.routing.router.weight_of(&decision.router);
+        let plain = weight.is_none_or(is_one);
         let cold = decision.logit.filter(|_| decision.cached_blocks == Some(0.0));
-        let (logit, short) = (cold.filter(|_| plain), self.is_below_a_block(cold));
+        let (logit, short) = (cold.filter(|_| plain), is_below_a_block(cold, weight));
         if let Some(index) = self.known.fleet.workers.index_of(rank) {
             self.known.record.meters.routed_to(index).add(at, 1);
             if let Some(counts) = self.counts_of(index, at) {
@@ -148,13 +149,6 @@ impl Learner<'_> {
         }
         self.describe_decision(decision, rank, at, source);
         self.known.routing.decisions.decided(decision.clone(), short, at);
-    }
-
-    /// Returns true where the cost of a choice that found nothing cached shows a prompt shorter than a block: a cost is
-    /// the prompt's blocks, weighed, and the worker's load.
-    fn is_below_a_block(&self, cost: Option<f64>) -> bool {
-        let weight = self.known.routing.router.weight.unwrap_or(1.0);
-        weight > 0.0 && cost.is_some_and(|cost| cost < weight)
     }
 
     /// Notes a prompt of `tokens` tokens, if that is less than a block of its worker.
@@ -231,7 +225,7 @@ impl Learner<'_> {
         let Some(request) = &overlap.request else { return };
         if let Some(logit) = self.known.routing.decisions.overlap(request, blocks)
             && blocks <= 0.0
-            && self.known.routing.router.weight.is_none_or(is_one)
+            && self.known.routing.router.weight_of(&overlap.router).is_none_or(is_one)
             && self
                 .known
                 .fleet
@@ -284,6 +278,13 @@ impl Learner<'_> {
         };
         held >= WARM_ON_RANK || held + waiting() >= WARM_ON_RANK
     }
+}
+
+/// Returns true where the cost of a choice that found nothing cached shows a prompt shorter than a block: a cost is
+/// the prompt's blocks, weighed, and the worker's load.
+fn is_below_a_block(cost: Option<f64>, weight: Option<f64>) -> bool {
+    let weight = weight.unwrap_or(1.0);
+    weight > 0.0 && cost.is_some_and(|cost| cost < weight)
 }
 
 fn is_one(weight: f64) -> bool {
