@@ -153,6 +153,22 @@ fn standard_input_is_followed_and_its_end_ends_nothing_else() {
 }
 
 #[test]
+fn a_log_that_appears_later_is_read_from_its_begin() {
+    let server = NatsServer::with_jetstream();
+    let url = server.url();
+    let log = scratch().join("later.log");
+    let path = log.to_str().unwrap();
+    let check = kvtop(&["check", "--nats-url", &url, "--logs", path, "--for", "8s", "-o", "json"]);
+    std::thread::sleep(Duration::from_secs(1));
+    std::fs::write(&log, lines_of_the_frontend().join("\n") + "\n").unwrap();
+
+    let (code, report) = report(check);
+
+    assert_eq!(code, 2, "{report:#}");
+    assert!(has_cause(&report), "{report:#}");
+}
+
+#[test]
 fn a_log_that_cannot_be_read_is_named() {
     let server = NatsServer::with_jetstream();
     let url = server.url();

@@ -171,7 +171,10 @@ enum Standing {
     Reading,
     Level,
     Ended,
+    /// It cannot be read at the moment, and is tried again.
     Failed(String),
+    /// It is compressed, which is not read.
+    Packed(String),
 }
 
 struct Log {
@@ -250,16 +253,17 @@ impl Follower {
             News::Chunk(chunk) => {
                 let packed = PACKED.iter().any(|magic| chunk.starts_with(magic));
                 if !std::mem::replace(&mut log.begun, true) && packed {
-                    log.standing = Standing::Failed(format!("{} is compressed", log.name));
-                    return true;
+                    log.standing = Standing::Packed(format!("{} is compressed", log.name));
                 }
-                if matches!(log.standing, Standing::Failed(_)) {
-                    return true;
+                match log.standing {
+                    Standing::Packed(_) => return true,
+                    Standing::Failed(_) => log.standing = Standing::Reading,
+                    Standing::Reading | Standing::Level | Standing::Ended => {}
                 }
                 log.splitter.push(&chunk)
             }
             News::Level => {
-                if !matches!(log.standing, Standing::Failed(_)) {
+                if !matches!(log.standing, Standing::Packed(_)) {
                     log.standing = Standing::Level;
                 }
                 return true;
@@ -270,7 +274,10 @@ impl Follower {
                 log.splitter.finish().into_iter().collect()
             }
             News::Failed(why) => {
+                // It is read from its begin once it can be.
                 log.standing = Standing::Failed(why);
+                log.begun = false;
+                log.splitter = Splitter::default();
                 return true;
             }
             News::Ended => {
@@ -290,8 +297,8 @@ impl Follower {
 
     fn tell(&mut self) {
         let failed = |log: &Log| match &log.standing {
-            Standing::Failed(why) => Some(why.clone()),
-            _ => None,
+            Standing::Failed(why) | Standing::Packed(why) => Some(why.clone()),
+            Standing::Reading | Standing::Level | Standing::Ended => None,
         };
         let reasons: Vec<String> = self.logs.iter().filter_map(failed).collect();
         let of = self.logs.len();
