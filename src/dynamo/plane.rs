@@ -39,6 +39,32 @@ pub const STREAM_SUBJECTS: &str = "*.kv-events";
 /// Prefix of subjects of the event plane; the Dynamo namespace follows.
 pub const SUBJECT_START: &str = "namespace.";
 
+/// Returns the prefixes of the subjects of a Dynamo namespace: as it is up to 1.3, and percent-encoded from 1.4 on
+/// (dynamo-runtime 1.4.0, `discovery/mod.rs:287`). They are one for most names.
+pub fn subjects_of(namespace: &str) -> Vec<String> {
+    let mut encoded = String::with_capacity(namespace.len());
+    for byte in namespace.bytes() {
+        if byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-' {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    let mut names = vec![namespace.to_owned(), encoded];
+    names.dedup();
+    names.into_iter().map(|name| format!("{SUBJECT_START}{name}.")).collect()
+}
+
+/// Returns a Dynamo namespace as the names of streams spell it (dynamo-runtime 0.9.0 `slug.rs:28`, dynamo-llm 0.9.0
+/// `kv_router/publisher.rs:32`).
+pub fn slug(namespace: &str) -> String {
+    let letter = |letter: char| match letter {
+        'a'..='z' | '0'..='9' => letter,
+        _ => '-',
+    };
+    namespace.to_lowercase().chars().map(letter).collect()
+}
+
 /// Prefix of the names of streams; the Dynamo namespace follows as a slug.
 pub const STREAM_START: &str = "namespace-";
 
@@ -82,3 +108,14 @@ pub const RECORDS_FOLDER: &str = "dynamo_store_kv";
 /// (dynamo-runtime 1.3.0, `discovery/mod.rs:40`).
 pub const EVENTS_BY_ZMQ: &str = "from Dynamo 1.3 on events use ZMQ unless DYN_EVENT_PLANE=nats is set: find the \
                                  publishers with --etcd-url, --discovery-dir or -n, or pass them with --zmq";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subjects_of_a_name_with_a_dot_differ_from_1_4_on() {
+        assert_eq!(subjects_of("gtc-gtc_demo"), ["namespace.gtc-gtc_demo."]);
+        assert_eq!(subjects_of("gtc.demo"), ["namespace.gtc.demo.", "namespace.gtc%2Edemo."]);
+    }
+}

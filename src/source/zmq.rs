@@ -99,10 +99,10 @@ impl ZmqSpec {
     fn topics(&self) -> Vec<String> {
         // Brokers of 1.4 and later name the whole subject in front.
         let subjects = match &self.namespace {
-            Some(namespace) => format!("namespace.{namespace}."),
-            None => plane::SUBJECT_START.to_owned(),
+            Some(namespace) => plane::subjects_of(namespace),
+            None => vec![plane::SUBJECT_START.to_owned()],
         };
-        TOPICS.into_iter().map(str::to_owned).chain([subjects]).collect()
+        TOPICS.into_iter().map(str::to_owned).chain(subjects).collect()
     }
 }
 

@@ -110,7 +110,8 @@ impl Memory {
         let planes = if namespaces.is_empty() || namespaces.len() > PLANES {
             vec!["namespace.>".to_owned()]
         } else {
-            namespaces.iter().map(|name| format!("namespace.{name}.>")).collect()
+            let starts = namespaces.iter().flat_map(|name| plane::subjects_of(name));
+            starts.map(|start| format!("{start}>")).collect()
         };
         let prefixes = namespaces.iter().map(|name| stream_prefix(name)).collect();
         let ahead = if emitter.shows_ahead() { AheadState::Possible } else { AheadState::Over };

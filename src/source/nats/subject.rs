@@ -7,15 +7,9 @@ pub(super) fn durable_stream(subject: &str) -> Option<&str> {
     subject.strip_suffix(plane::KV_EVENTS_SUBJECT_END).filter(|stream| !stream.contains('.'))
 }
 
-/// Returns what the names of a Dynamo namespace's streams start with (dynamo-runtime 0.9.0
-/// `slug.rs:28`, dynamo-llm 0.9.0 `kv_router/publisher.rs:32`).
+/// Returns what the names of a Dynamo namespace's streams start with.
 pub(super) fn stream_prefix(namespace: &str) -> String {
-    let lower = namespace.to_lowercase();
-    let slug = lower.chars().map(|letter| match letter {
-        'a'..='z' | '0'..='9' | '-' => letter,
-        _ => '-',
-    });
-    format!("namespace-{}-component-", slug.collect::<String>())
+    format!("{}{}{}", plane::STREAM_START, plane::slug(namespace), plane::STREAM_COMPONENT)
 }
 
 /// Returns true for a stream of KV events whose name begins with one of `prefixes`, if there are any.
