@@ -60,7 +60,7 @@ pub struct EngineOptions {
     pub cluster: ClusterChoice,
     /// The Dynamo namespace that was chosen, in place of those of the pods; events of others are left out.
     pub dynamo_namespace: Option<String>,
-    /// Memory limit of the index copy, in bytes.
+    /// Memory limit of the index copy and of what is known of ranks, together, in bytes.
     pub memory_limit: usize,
     /// Limits that rules judge by.
     pub thresholds: Thresholds,

@@ -118,6 +118,11 @@ impl Mirror {
         Self { semantics, memory_limit, tiers, turned_away: 0 }
     }
 
+    /// Returns how it treats removals.
+    pub fn semantics(&self) -> Semantics {
+        self.semantics
+    }
+
     /// Lets it use about `bytes` at most from now on.
     pub fn set_memory_limit(&mut self, bytes: usize) {
         self.memory_limit = bytes;

@@ -212,7 +212,7 @@ impl SourceArgs {
     }
 }
 
-/// Default memory limit of the index copy, in bytes.
+/// Default memory limit of the process, in bytes.
 pub const MAX_MEMORY: usize = 1 << 30;
 
 /// Appearance of the screen.

@@ -263,7 +263,7 @@ pub struct PlaneEvidence {
     pub advertised: Vec<AdvertisedPlane>,
     /// Sources of events that are open.
     pub open: Vec<SourceName>,
-    /// Frames that kvtop itself lost, at least.
+    /// Frames of KV events that kvtop itself lost since it attached, at least.
     pub dropped: u64,
     /// Reasons for which KV events could not be read, with counts.
     pub unreadable: Vec<String>,

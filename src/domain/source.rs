@@ -329,6 +329,6 @@ impl StreamLedger {
 impl HistoryNote {
     /// Returns how many messages there are to be read.
     pub fn total(&self) -> u64 {
-        (self.last_seq + 1).saturating_sub(self.first_seq)
+        self.last_seq.saturating_add(1).saturating_sub(self.first_seq)
     }
 }

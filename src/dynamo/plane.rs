@@ -42,14 +42,11 @@ pub const SUBJECT_START: &str = "namespace.";
 /// Returns the prefixes of the subjects of a Dynamo namespace: as it is up to 1.3, and percent-encoded from 1.4 on
 /// (dynamo-runtime 1.4.0, `discovery/mod.rs:287`). They are one for most names.
 pub fn subjects_of(namespace: &str) -> Vec<String> {
-    let mut encoded = String::with_capacity(namespace.len());
-    for byte in namespace.bytes() {
-        if byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-' {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push_str(&format!("%{byte:02X}"));
-        }
-    }
+    let encode = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    let encoded: String = namespace.bytes().map(encode).collect();
     let mut names = vec![namespace.to_owned(), encoded];
     names.dedup();
     names.into_iter().map(|name| format!("{SUBJECT_START}{name}.")).collect()

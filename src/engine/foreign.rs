@@ -131,6 +131,12 @@ impl Foreign {
         }
     }
 
+    /// Returns the namespace of the deployments looked at, if they have one and it is known.
+    pub(super) fn chosen(&self) -> Option<&Arc<str>> {
+        let mut known = self.exact.iter();
+        known.next().filter(|_| known.next().is_none())
+    }
+
     /// Returns true when a namespace of the deployments looked at is known.
     fn knows_any(&self) -> bool {
         !self.exact.is_empty() || !self.bases.is_empty()
@@ -144,7 +150,7 @@ impl Foreign {
         let known = || self.exact.iter().chain(&self.bases);
         let is = |name: &str| match home {
             Home::Named(own) => **own == *name,
-            Home::Slug(own) => slug(name) == **own,
+            Home::Slug(own) => plane::slug(name) == **own,
         };
         if known().any(|name| is(name)) {
             return false;
@@ -155,7 +161,7 @@ impl Foreign {
         let suffixed = |base: &Arc<str>| {
             let (own, base) = match home {
                 Home::Named(own) => (&**own, Cow::Borrowed(&**base)),
-                Home::Slug(own) => (*own, Cow::Owned(slug(base))),
+                Home::Slug(own) => (*own, Cow::Owned(plane::slug(base))),
             };
             plane::without_suffix(own) == Some(&*base)
         };
@@ -215,14 +221,15 @@ impl Learner<'_> {
             Home::Named(name) => name,
             Home::Slug(name) => name,
         };
-        if let Some(count) = self.known.fleet.foreign.counts.get_mut(name) {
+        let name = wire::printable(name, NAME_LIMIT);
+        if let Some(count) = self.known.fleet.foreign.counts.get_mut(&*name) {
             *count += 1;
             return;
         }
         if self.known.fleet.foreign.counts.len() >= NAMESPACES {
             return;
         }
-        let name: Arc<str> = wire::printable(name, NAME_LIMIT).into();
+        let name: Arc<str> = name.into();
         let head = Head {
             at: frame.happened(),
             who: "kvtop",
@@ -348,6 +355,15 @@ fn named(subject: &str) -> Option<Home<'_>> {
     Some(Home::Named(decoded(rest.get(..end)?)))
 }
 
+/// Returns the Dynamo namespace that a message of the event plane names.
+pub(super) fn namespace(origin: &Origin) -> Option<Arc<str>> {
+    let Origin::Nats { subject, .. } = origin else { return None };
+    match named(subject)? {
+        Home::Named(name) => Some(wire::printable(&name, NAME_LIMIT).into()),
+        Home::Slug(_) => None,
+    }
+}
+
 /// Reads `namespace-NAME-component-…`.
 fn slugged(subject: &str) -> Option<Home<'_>> {
     let rest = subject.strip_prefix(plane::STREAM_START)?;
@@ -377,15 +393,6 @@ fn decoded(text: &str) -> Cow<'_, str> {
         rest = if byte.is_some() { &after[2..] } else { after };
     }
     Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// Returns a namespace as streams name it (dynamo-runtime 0.9.0 `slug.rs:28`).
-fn slug(name: &str) -> String {
-    let letter = |letter: char| match letter.to_ascii_lowercase() {
-        letter @ ('a'..='z' | '0'..='9') => letter,
-        _ => '-',
-    };
-    name.chars().map(letter).collect()
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! Frames in: time, origin, what they say, and what could not be read.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::origin::{NAME_LIMIT, carries_kv, clean, home, is_clean, sample_of, source_name};
-use super::{Learner, MINUTE, picture};
+use super::{Learner, MINUTE, foreign, picture};
 use crate::domain::{Fact, Plane, SourceName, Subject, Timestamp, VersionSign};
 use crate::dynamo::plane;
 use crate::frame::{Body, Frame, Origin};
@@ -115,7 +114,8 @@ impl Learner<'_> {
         known.fleet.workers.forget_scraped(at, MINUTE);
         let ranks = picture::ranks_now(&known.fleet, &known.index.mirror, at);
         let felt = picture::felt_now(&known.routing, meters, &known.options.objectives, at);
-        meters.ttft.set(at, known.routing.router.ttft_last());
+        let there = |pod: &str| !known.shown.is_deleted(pod);
+        meters.ttft.set(at, known.routing.router.ttft_last(there, at));
         meters.felt(at, &felt);
         meters.gauges(at, known.index.mirror.totals().accepted, &ranks);
         known.index.explorer.warm(&known.index.mirror, at);
@@ -146,6 +146,9 @@ impl Learner<'_> {
         if self.is_foreign(frame, &source) {
             return;
         }
+        if self.known.streams.deployment.namespace.is_none() {
+            self.known.streams.deployment.namespace = foreign::namespace(&frame.origin);
+        }
         if let Origin::Indexer { .. } = &frame.origin {
             return self.take_dump(frame, &source);
         }
@@ -154,7 +157,9 @@ impl Learner<'_> {
         let decoded = self.decode(frame);
         let events = self.pending.facts.kv.events().len().saturating_sub(self.pending.frame_from);
         if events > 0 {
-            self.router_counts(happened).events += events as u64;
+            let counts = self.router_counts(happened);
+            counts.events += events as u64;
+            counts.messages += 1;
             self.known.times.kv = Some(earliest(self.known.times.kv, happened));
             self.note_kv_origin(frame);
             self.pending.burst.push((self.pending.frame_from, self.pending.present));
@@ -247,11 +252,6 @@ impl Learner<'_> {
             Origin::Jetstream { stream, seq: 1, .. } => {
                 self.known.streams.history.note(stream, true);
             }
-            Origin::Nats { subject, .. } if self.known.streams.deployment.namespace.is_none() => {
-                let namespace = subject.strip_prefix(plane::SUBJECT_START);
-                let namespace = namespace.and_then(|rest| rest.split('.').next());
-                self.known.streams.deployment.namespace = namespace.map(Arc::from);
-            }
             // What a source says of itself is no frame of its data.
             Origin::Health { .. } => return name,
             _ => {}
@@ -320,8 +320,9 @@ impl Learner<'_> {
             }
         }
         let before = self.known.streams.deployment.shape.unwrap_or(shape);
-        self.known.streams.deployment.mixed |= (before == Shape::Plain) != (shape == Shape::Plain);
-        self.known.streams.deployment.shape = Some(before.max(shape));
+        let deployment = &mut self.known.streams.deployment;
+        deployment.changed |= (before == Shape::Plain) != (shape == Shape::Plain);
+        deployment.shape = Some(before.max(shape));
     }
 
     /// Makes the mirror treat events like the deployment's routers, while nothing was applied to it.

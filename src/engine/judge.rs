@@ -396,8 +396,7 @@ impl Judge<'_> {
             chains_by_model: self.known.setup().chains_by_model(),
             lengths_told: self.known.routing.prefixes.reuse.told(),
             regret: self.regret(None),
-            sourceless: router.sourceless(),
-            answered: router.answered,
+            sourceless: router.sourceless(|pod| !self.known.shown.is_deleted(pod), at),
         }
     }
 

@@ -268,8 +268,8 @@ pub(super) struct Deployed {
     pub(super) namespace: Option<Arc<str>>,
     pub(super) shape: Option<Shape>,
     pub(super) plane: Option<Plane>,
-    /// True when events of two families of versions were seen.
-    pub(super) mixed: bool,
+    /// True once events of another shape than before came.
+    pub(super) changed: bool,
 }
 
 /// The state of the past that was read.

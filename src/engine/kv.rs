@@ -171,8 +171,14 @@ impl Learner<'_> {
         outcomes: &mut Vec<Outcome>,
     ) {
         let mut single = KvBatch::default();
+        let mut restarted = restarted.iter().peekable();
+        let present = self.frame;
         for (position, event) in batch.events().iter().enumerate() {
-            if restarted.contains(&position) {
+            if restarted.next_if(|start| **start == position).is_some() {
+                // The events of a burst are from other frames than the present one.
+                let mut frames = self.pending.burst.iter().rev();
+                let own = frames.find(|(from, _)| *from <= position);
+                self.frame = own.and_then(|(_, frame)| self.burst.get(*frame));
                 self.known.index.mirror.forget_rank(event.rank);
                 self.forget_stores(event.rank);
                 let who = self.known.fleet.alias(event.rank);
@@ -182,6 +188,7 @@ impl Learner<'_> {
             copy_event(event, batch, &mut single);
             self.known.index.mirror.apply(&single, tick, outcomes);
         }
+        self.frame = present;
     }
 }
 

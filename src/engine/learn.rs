@@ -17,9 +17,9 @@ use super::gathered::Gathered;
 use super::journal::Head;
 use super::lanes::Lanes;
 use crate::domain::{
-    ActiveLoad, ClaimValue, ClaimWhat, Envelope, Fact, GaugeName, HistoryNote, LogWarning,
-    Membership, Provenance, SourceName, SourceNote, SourceState, Subject, Timestamp, WarningKind,
-    WorkerId, WorkerRank,
+    ActiveLoad, ClaimValue, ClaimWhat, Envelope, Fact, FormulaTerm, GaugeName, HistoryNote,
+    LogWarning, Membership, Provenance, SourceName, SourceNote, SourceState, Subject, Timestamp,
+    WarningKind, WorkerId, WorkerRank,
 };
 use crate::dynamo::plane;
 use crate::frame::Frame;
@@ -70,15 +70,7 @@ impl Learner<'_> {
             Fact::Load(load) => self.load(load, at, source),
             Fact::HitRate(hit) => self.hit_rate(hit, at),
             Fact::Decision(decision) => self.decision(decision, at, source),
-            Fact::Formula(term) => {
-                let router = &mut self.known.routing.router;
-                router.weight = Some(term.weight);
-                if let Some(pod) = router.pod(&term.router) {
-                    pod.weight = Some(term.weight);
-                }
-                self.known.index.explorer.term(term, at);
-                self.known.routing.decisions.term(term.clone());
-            }
+            Fact::Formula(term) => self.formula(term, at),
             Fact::Overlap(overlap) => self.overlap(overlap, at),
             Fact::Prompt(prompt) => {
                 // A router of another model may be the one that finds prefixes.
@@ -128,6 +120,14 @@ impl Learner<'_> {
             Fact::Request(request) => self.request(request, at),
             Fact::Advertised(advertised) => self.known.shown.channels.set(advertised),
         }
+    }
+
+    fn formula(&mut self, term: &FormulaTerm, at: Timestamp) {
+        if let Some(pod) = self.known.routing.router.pod(&term.router) {
+            pod.weight = Some(term.weight);
+        }
+        self.known.index.explorer.term(term, at);
+        self.known.routing.decisions.term(term.clone());
     }
 
     fn envelope(
@@ -333,7 +333,7 @@ impl Learner<'_> {
         }
         for (pod, name, value) in sums {
             self.known.routing.traffic.take(pod, name, value, at);
-            let grown = self.known.routing.router.gauge(pod, name, value);
+            let grown = self.known.routing.router.gauge(pod, name, value, at);
             if grown.prompts + grown.failed > 0 {
                 self.known.times.active = self.known.times.active.max(at);
             }

@@ -165,13 +165,16 @@ impl Learner<'_> {
         let lost =
             told.map_or(0, |(history, ledger)| streams.accounts.told(&history.stream, ledger));
         let drops = (note.dropped, note.drops_uncounted);
-        let dropped = note.source.brings_events() && {
+        let mut dropped = 0;
+        if note.source.brings_events() {
             let before = streams.accounts.dropped.insert(note.source.clone(), drops);
-            drops > before.unwrap_or_default()
-        };
-        if lost == 0 && !dropped {
+            let (counted, uncounted) = before.unwrap_or_default();
+            dropped = drops.0.saturating_sub(counted).max(drops.1.saturating_sub(uncounted));
+        }
+        if lost == 0 && dropped == 0 {
             return;
         }
+        self.router_counts(note.at).dropped += dropped;
         if lost > 0 {
             self.known.streams.history.lose(lost, lost, note.at);
         }

@@ -13,9 +13,11 @@ mod workers;
 use std::sync::Arc;
 
 use super::judge::Verdicts;
+use super::known::EventSign;
 use super::{Knowledge, Streams};
 use crate::diagnose::Thresholds;
 use crate::domain::{Claim, SourceName, SourceNote, SourceState, Subject, Timestamp, WorkerRank};
+use crate::mirror::Semantics;
 use crate::model::{Measured, OverlapBy, Reading, RejectLog, Sources, StoredClaim};
 use crate::snapshot::{
     CatchingUp, ClaimRow, Deployment, EventRow, Feed, Limits, PodRow, RejectRow, Rejects, Series,
@@ -148,7 +150,12 @@ fn deployment(known: &Knowledge) -> Deployment {
         asked: known.options.asked.clone(),
         version,
         version_source,
-        namespace: known.streams.deployment.namespace.as_ref().map(ToString::to_string),
+        namespace: known
+            .fleet
+            .foreign
+            .chosen()
+            .or(known.streams.deployment.namespace.as_ref())
+            .map(ToString::to_string),
         model: known.fleet.claims.text(ClaimWhat::Model).map(|(name, _)| name.to_string()),
         event_plane: known.streams.deployment.plane.map(|plane| plane.name().to_owned()),
         semantics: semantics.to_owned(),
@@ -261,10 +268,25 @@ pub(super) fn incomplete(known: &Knowledge, shed: u64, at: Timestamp) -> Vec<Str
         let evicted = known.fleet.claims.evicted();
         reasons.push(format!("the oldest {evicted} claims about settings were let go"));
     }
-    if known.streams.deployment.mixed {
-        reasons.push("events of different Dynamo versions are mixed".to_owned());
-    }
+    reasons.extend(other_semantics(known).map(str::to_owned));
     reasons
+}
+
+/// Returns why the index copy does not treat the events of every worker that is there as its routers do: they are of
+/// several versions, or of another one than those that it began with.
+fn other_semantics(known: &Knowledge) -> Option<&'static str> {
+    let signs = known.fleet.workers.ranks().iter().zip(&known.fleet.signed);
+    let signs = signs.filter(|(record, _)| known.fleet.is_there(record.rank.worker));
+    let per_block =
+        |(_, sign): (_, &Option<EventSign>)| sign.map(|(shape, ..)| shape == Shape::Plain);
+    let mut shapes = signs.filter_map(per_block);
+    let first = shapes.next()?;
+    if shapes.any(|shape| shape != first) {
+        return Some("events of different Dynamo versions are mixed");
+    }
+    let other = first != (known.index.mirror.semantics() == Semantics::PerBlock);
+    (known.streams.deployment.changed && other)
+        .then_some("the index copy removes blocks as routers of an earlier Dynamo version do: start kvtop again")
 }
 
 fn sources(known: &Knowledge, at: Timestamp) -> Vec<SourceRow> {

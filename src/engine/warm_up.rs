@@ -69,13 +69,13 @@ impl Learner<'_> {
         if let Err(reject) = decoded {
             return self.note_reject(frame, &reject.why, source);
         }
-        // Nobody was seen to ask: the moment of the dump is not known.
         if !warm_up.awaited || warm_up.overflowed {
-            return self.note_reject(
-                frame,
-                "indexer dump: more came live than is kept for it",
-                source,
-            );
+            let why = if warm_up.awaited {
+                "indexer dump: more came live than is kept for it"
+            } else {
+                "indexer dump: the recording does not hold the moment of the question"
+            };
+            return self.note_reject(frame, why, source);
         }
         let ranks: BTreeSet<WorkerRank> = dump.events().iter().map(|event| event.rank).collect();
         let mut joined = KvBatch::default();

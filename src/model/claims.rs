@@ -43,7 +43,13 @@ impl Claims {
         let key = (claim.what, claim.of, claim.subject.clone(), source, claim.model.clone());
         self.doubted.remove(&key);
         match self.kept.get_mut(&key) {
-            Some(known) if known.claim.value == claim.value => known.last = at,
+            // The same value may be set elsewhere now.
+            Some(known) if known.claim.value == claim.value => {
+                if known.claim != *claim {
+                    known.claim = claim.clone();
+                }
+                known.last = at;
+            }
             Some(known) => *known = StoredClaim { claim: claim.clone(), first: at, last: at },
             None => {
                 if self.kept.len() >= CLAIM_LIMIT {

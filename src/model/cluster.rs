@@ -75,7 +75,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Returns a number that grows with every change to pods and graph deployments, so that whoever
+    /// Returns a number that grows with every change to pods, graph deployments and configuration files, so that whoever
     /// derives something from them knows when to do it again.
     pub fn changes(&self) -> u64 {
         self.changes

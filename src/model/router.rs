@@ -14,6 +14,9 @@ use crate::domain::{GaugeName, LogWarning, Timestamp, WarningKind};
 /// Most pods that are told apart.
 const POD_LIMIT: usize = 4096;
 
+/// The time for which metrics count as those of the present.
+const FRESH: Duration = Duration::from_secs(60);
+
 /// Warnings in one pod's log.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PodWarnings {
@@ -75,8 +78,6 @@ pub struct Router {
     pub decisions_zero: u64,
     /// Decisions without the lines that forward one.
     pub routed: u64,
-    /// Requests whose prompt was computed, as events about requests say.
-    pub answered: u64,
     /// Requests whose overlap is known.
     pub overlaps: Overlaps,
     /// Requests routed while kvtop was watching.
@@ -89,8 +90,6 @@ pub struct Router {
     pub buckets: Buckets<RouterTally>,
     /// Tree size of the last decision.
     pub last_tree_size: Option<u64>,
-    /// Weight of the prefill term that any of them printed last.
-    pub weight: Option<f64>,
     pods: BTreeMap<Arc<str>, PodWarnings>,
     scrapes: BTreeMap<String, Scraped>,
 }
@@ -98,8 +97,10 @@ pub struct Router {
 /// The last two readings of one frontend's metrics.
 #[derive(Clone, Copy, Debug, Default)]
 struct Scraped {
-    ttft_sum: [f64; 2],
-    ttft_count: [f64; 2],
+    /// The time of the last reading.
+    at: Timestamp,
+    ttft_sum: Pair,
+    ttft_count: Pair,
     queued: Option<f64>,
     registered: Option<f64>,
     routed_to: Option<f64>,
@@ -117,6 +118,19 @@ struct Scraped {
     sourceless: f64,
 }
 
+/// The last two readings of a counter.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pair {
+    before: Option<f64>,
+    last: Option<f64>,
+}
+
+impl Pair {
+    fn read(&mut self, value: f64) {
+        (self.before, self.last) = (self.last, Some(value));
+    }
+}
+
 /// A counter, followed since it was first seen: what it counted before is of another time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Grown {
@@ -132,6 +146,26 @@ impl Grown {
         self.last = Some(value);
         by.clamp(0.0, 1e15).round() as u64
     }
+}
+
+impl Scraped {
+    /// Returns the sum of times to first token, in seconds, and their number between the last two readings. Counters
+    /// that fell began again with their frontend. One reading is of nothing between.
+    fn ttft_last(&self) -> (f64, f64) {
+        let (sum, count) = (self.ttft_sum, self.ttft_count);
+        let ends = sum.before.zip(sum.last).zip(count.before.zip(count.last));
+        let Some(((sum_before, sum), (count_before, count))) = ends else { return (0.0, 0.0) };
+        if sum < sum_before || count < count_before {
+            return (sum, count);
+        }
+        (sum - sum_before, count - count_before)
+    }
+}
+
+/// Returns the mean of what is given as sums and numbers; none of nothing.
+fn mean(parts: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
+    let (sum, count) = parts.fold((0.0, 0.0), |(a, b), (sum, count)| (a + sum, b + count));
+    (count > 0.0).then(|| sum / count)
 }
 
 impl Router {
@@ -166,17 +200,18 @@ impl Router {
         })
     }
 
-    /// Takes in a metric of the frontend in `pod`. Returns by how much it grew, where it counts what a router's
+    /// Takes in a metric of the frontend in `pod`, read at `at`. Returns by how much it grew, where it counts what a router's
     /// index took in or refused.
-    pub fn gauge(&mut self, pod: &str, name: GaugeName, value: f64) -> RouterTally {
+    pub fn gauge(&mut self, pod: &str, name: GaugeName, value: f64, at: Timestamp) -> RouterTally {
         let mut grown = RouterTally::default();
         if !self.scrapes.contains_key(pod) && self.scrapes.len() >= POD_LIMIT {
             return grown;
         }
         let scraped = self.scrapes.entry(pod.to_owned()).or_default();
+        scraped.at = scraped.at.max(at);
         match name {
-            GaugeName::TtftSum => scraped.ttft_sum = [scraped.ttft_sum[1], value],
-            GaugeName::TtftCount => scraped.ttft_count = [scraped.ttft_count[1], value],
+            GaugeName::TtftSum => scraped.ttft_sum.read(value),
+            GaugeName::TtftCount => scraped.ttft_count.read(value),
             GaugeName::Queued => scraped.queued = Some(value),
             GaugeName::Registered => scraped.registered = Some(value),
             GaugeName::RouterWorkers => scraped.routed_to = Some(value),
@@ -203,44 +238,23 @@ impl Router {
 
     /// Returns the mean time to first token in seconds between the last two scrapes, or since the
     /// frontends started where nothing was served in between; none before anything was served.
-    pub fn ttft_mean(&self) -> Option<f64> {
-        let sums = |since: fn(&Scraped) -> (f64, f64)| {
-            let (sum, count) = self
-                .scrapes
-                .values()
-                .map(since)
-                .fold((0.0, 0.0), |(a, b), (sum, count)| (a + sum, b + count));
-            (count > 0.0).then(|| sum / count)
+    pub fn ttft_mean(&self, there: impl Fn(&str) -> bool, at: Timestamp) -> Option<f64> {
+        let since_start = |scraped: &Scraped| {
+            (scraped.ttft_sum.last.unwrap_or(0.0), scraped.ttft_count.last.unwrap_or(0.0))
         };
-        let last = |s: &Scraped| {
-            let ([sum_before, sum], [count_before, count]) = (s.ttft_sum, s.ttft_count);
-            // Counters that fell began again with their frontend.
-            if sum < sum_before || count < count_before {
-                return (sum, count);
-            }
-            (sum - sum_before, count - count_before)
-        };
-        sums(last).or_else(|| sums(|s: &Scraped| (s.ttft_sum[1], s.ttft_count[1])))
+        let fresh = || self.fresh(&there, at);
+        mean(fresh().map(Scraped::ttft_last)).or_else(|| mean(fresh().map(since_start)))
     }
 
     /// Returns the mean time to first token in seconds of what was served between the last two
     /// scrapes; none where nothing was.
-    pub fn ttft_last(&self) -> Option<f64> {
-        let spans = self.scrapes.values().map(|scraped| {
-            let ([sum_before, sum], [count_before, count]) = (scraped.ttft_sum, scraped.ttft_count);
-            if sum < sum_before || count < count_before {
-                (sum, count)
-            } else {
-                (sum - sum_before, count - count_before)
-            }
-        });
-        let (sum, count) = spans.fold((0.0, 0.0), |(a, b), (sum, count)| (a + sum, b + count));
-        (count > 0.0).then(|| sum / count)
+    pub fn ttft_last(&self, there: impl Fn(&str) -> bool, at: Timestamp) -> Option<f64> {
+        mean(self.fresh(there, at).map(Scraped::ttft_last))
     }
 
     /// Returns how many workers a router says that it has no source of KV events for, at most.
-    pub fn sourceless(&self) -> u64 {
-        let most = self.scrapes.values().map(|scraped| scraped.sourceless).fold(0.0, f64::max);
+    pub fn sourceless(&self, there: impl Fn(&str) -> bool, at: Timestamp) -> u64 {
+        let most = self.fresh(there, at).map(|scraped| scraped.sourceless).fold(0.0, f64::max);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
         let most = most.clamp(0.0, 1e9) as u64;
         most
@@ -275,6 +289,12 @@ impl Router {
     /// Returns the metrics of pods that are `there`: those of others are of the past.
     fn present(&self, there: impl Fn(&str) -> bool) -> impl Iterator<Item = &Scraped> {
         self.scrapes.iter().filter(move |(pod, _)| there(pod)).map(|(_, scraped)| scraped)
+    }
+
+    /// Returns the metrics of pods that are `there` and answered in the minute before `at`: what others said last says
+    /// nothing of the present.
+    fn fresh(&self, there: impl Fn(&str) -> bool, at: Timestamp) -> impl Iterator<Item = &Scraped> {
+        self.present(there).filter(move |scraped| at.since(scraped.at) <= FRESH)
     }
 
     /// Returns when routers' logs last told of what their tally counts.
@@ -369,18 +389,44 @@ impl PodWarnings {
 mod tests {
     use super::*;
 
+    const NOW: Timestamp = Timestamp(1_771_000_000_000_000);
+
     #[test]
     fn counters_of_a_frontend_that_restarted_count_from_zero() {
         let mut router = Router::default();
         let scrapes =
             [("a", 100.0, 100.0), ("b", 1000.0, 100.0), ("a", 150.0, 300.0), ("b", 1.0, 1.0)];
         for (pod, sum, count) in scrapes {
-            router.gauge(pod, GaugeName::TtftSum, sum);
-            router.gauge(pod, GaugeName::TtftCount, count);
+            router.gauge(pod, GaugeName::TtftSum, sum, NOW);
+            router.gauge(pod, GaugeName::TtftCount, count, NOW);
         }
 
-        let mean = router.ttft_mean().unwrap();
+        let mean = router.ttft_mean(|_| true, NOW).unwrap();
 
         assert!((mean - 51.0 / 201.0).abs() < 1e-9, "{mean}");
+    }
+
+    #[test]
+    fn one_reading_tells_the_mean_since_the_start_and_nothing_of_lately() {
+        let mut router = Router::default();
+        router.gauge("a", GaugeName::TtftSum, 100.0, NOW);
+        router.gauge("a", GaugeName::TtftCount, 50.0, NOW);
+
+        assert_eq!(router.ttft_last(|_| true, NOW), None);
+        assert_eq!(router.ttft_mean(|_| true, NOW), Some(2.0));
+    }
+
+    #[test]
+    fn metrics_of_a_pod_that_is_gone_or_silent_say_nothing_of_the_present() {
+        let mut router = Router::default();
+        router.gauge("old", GaugeName::SourcelessWorkers, 3.0, NOW);
+        router.gauge("old", GaugeName::TtftSum, 100.0, NOW);
+        router.gauge("old", GaugeName::TtftCount, 50.0, NOW);
+        let later = NOW.after(FRESH).after(Duration::from_secs(1));
+
+        assert_eq!(router.sourceless(|_| true, NOW), 3);
+        assert_eq!(router.sourceless(|pod| pod != "old", NOW), 0);
+        assert_eq!(router.sourceless(|_| true, later), 0);
+        assert_eq!(router.ttft_mean(|_| true, later), None);
     }
 }

@@ -134,6 +134,12 @@ pub struct RouterTally {
     pub unreadable: u64,
     /// KV events read.
     pub events: u64,
+    /// The messages that brought them; from 1.4 on one may hold several.
+    pub messages: u64,
+    /// Frames of KV events that kvtop dropped.
+    pub dropped: u64,
+    /// Requests whose prompt was computed, as events about requests say.
+    pub answered: u64,
     /// Prompts that frontends answered, by their own counters.
     pub prompts: u64,
     /// Requests that frontends answered with an error, by their own counters.
@@ -199,6 +205,8 @@ impl RouterTally {
         self.missed += other.missed;
         self.unreadable += other.unreadable;
         self.events += other.events;
+        self.messages += other.messages;
+        self.dropped += other.dropped;
     }
 
     /// Adds what routers tell of one rank.
@@ -270,6 +278,7 @@ impl Summed for RouterTally {
         self.stores_invalid += other.stores_invalid;
         self.removals_applied += other.removals_applied;
         self.removals_missing += other.removals_missing;
+        self.answered += other.answered;
         self.prompts += other.prompts;
         self.failed += other.failed;
         self.shares += other.shares;

@@ -283,7 +283,7 @@ pub(super) struct Report<'a> {
     status: &'static str,
     exit: u8,
     error: Option<&'a str>,
-    /// Seconds without traffic, where that is why little can be judged.
+    /// Seconds since the last traffic, where there is none or too little of it to judge.
     quiet_seconds: Option<u64>,
     target: Option<Target<'a>>,
     incomplete: Vec<String>,

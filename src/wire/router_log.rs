@@ -28,9 +28,9 @@ const LINE_LIMIT: usize = 64 << 10;
 /// Longest text that is kept of a line.
 const RAW_LIMIT: usize = 300;
 
-/// Words of lines that are decoded. Most lines have none of these and cost one search.
 type Reader = fn(&Line<'_>, &Arc<str>) -> Option<Fact>;
 
+/// Readers of known log lines, each with a text that its lines contain. A line is searched for each text in turn.
 const READERS: &[(&str, Reader)] = &[
     ("Selected ", decision),
     ("Formula for worker_id=", formula),
@@ -53,8 +53,6 @@ const READERS: &[(&str, Reader)] = &[
     // From Dynamo 1.4 on (pull request 11194): once a minute, until it is cleared.
     ("KV EVENT ROUTING MISCONFIGURATION", |line, pod| event_source(line, pod, false)),
     ("KV event source mismatch cleared", |line, pod| event_source(line, pod, true)),
-    // 0.9.0 `kv_router/subscriber.rs`, and where active sequences are kept: 0.9.0 `kv_router/sequence.rs`,
-    // 1.0.2 `multi_worker_sequence`, 1.6.1 `sequences/multi_worker`.
     (label::WORKER_METADATA, registration_refused),
     ("Cannot register model '", other_model),
     // Seen in 0.9.0 (dynamo-llm `discovery/watcher.rs:174`) and in 1.6.1 (`discovery/controller.rs`). The two between are
@@ -64,6 +62,8 @@ const READERS: &[(&str, Reader)] = &[
     ("Checksum for new worker does not match existing", card_refused),
     ("Rejected incompatible workers", card_refused),
     ("Adding worker set to model", set_made),
+    // 0.9.0 `kv_router/subscriber.rs`, and where active sequences are kept: 0.9.0 `kv_router/sequence.rs`,
+    // 1.0.2 `multi_worker_sequence`, 1.6.1 `sequences/multi_worker`.
     ("instance removed, removing worker ", |line, _| departed(line, "removing worker ")),
     ("Removing worker WorkerWithDpRank", |line, _| departed(line, "worker_id: ")),
     ("Adding worker WorkerWithDpRank", arrived),

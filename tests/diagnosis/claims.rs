@@ -149,6 +149,7 @@ fn of<T>(worker: u64, value: T) -> OfWorker<T> {
 fn quiet() -> Evidence {
     let mut evidence = healthy();
     evidence.router.tally.events = 0;
+    evidence.router.tally.messages = 0;
     for rank in &mut evidence.ranks {
         (rank.tally.kv.counters, rank.last_event, rank.held) = (Counters::default(), None, 0);
     }

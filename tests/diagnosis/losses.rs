@@ -84,6 +84,30 @@ fn what_passes_by_while_kvtops_own_connection_is_away_is_not_lost() {
 }
 
 #[test]
+fn frames_that_kvtop_dropped_count_only_where_they_are_of_events_and_recent() {
+    let mut seen: Vec<Frame> = without(&capture("1.0.2-healthy"), 40, 60);
+    seen.retain(|frame| !is_log(frame));
+    let (first, amid) = (seen[0].at, seen[seen.len() / 4].at);
+    let with = |source: SourceName, at: Timestamp| {
+        let state = SourceState::Live;
+        let origin = Origin::Health { source: source.clone() };
+        let note = SourceNote { dropped: 4, ..SourceNote::new(source, state, "", at) };
+        let mut frames = seen.clone();
+        frames.push(Frame::new(at, origin, health::encode(&note)));
+        frames.sort_by_key(|frame| frame.at);
+        said(&played(&frames).1, "KVT014")
+    };
+
+    let (verdict, text) = with(SourceName::Nats, amid);
+    assert_eq!(verdict, "unknown", "{text}");
+    assert_eq!(text, "cannot tell: kvtop itself lost 4 messages");
+    let (verdict, text) = with(SourceName::Logs, amid);
+    assert_eq!(verdict, "found", "{text}");
+    let (verdict, text) = with(SourceName::Nats, first.before(Duration::from_secs(600)));
+    assert_eq!(verdict, "found", "{text}");
+}
+
+#[test]
 fn what_routers_do_not_miss_is_missing_to_kvtop_alone() {
     for name in ["1.0.2-healthy", "1.6.1-healthy", "1.0.2-evict", "1.6.1-evict", "0.9.0-evict"] {
         for (from, to) in [(20, 35), (40, 60), (30, 80), (50, 55)] {

@@ -102,7 +102,7 @@ pub(super) fn healthy() -> Evidence {
         forgone_blocks: 0.0,
     });
     let tally = &mut evidence.router.tally;
-    (tally.routed, tally.events, tally.remove) = (200, 800, 1);
+    (tally.routed, tally.events, tally.messages, tally.remove) = (200, 800, 800, 1);
     for _ in 0..200 {
         tally.overlaps.note(kvtop::model::OverlapBy::Decision, 4.0);
         tally.warm.note(kvtop::model::OverlapBy::Decision, 4.0);
@@ -216,6 +216,7 @@ const FIRES: &[(&str, Change)] = &[
     }),
     ("KVT004", |evidence| {
         evidence.router.tally.events = 0;
+        evidence.router.tally.messages = 0;
         for rank in &mut evidence.ranks {
             (rank.tally.kv.counters, rank.last_event) = (Counters::default(), None);
         }
@@ -498,6 +499,7 @@ fn from_1_5_prefill_and_decode_workers_may_differ() {
 fn no_events() -> Evidence {
     let mut evidence = healthy();
     evidence.router.tally.events = 0;
+    evidence.router.tally.messages = 0;
     for rank in &mut evidence.ranks {
         (rank.tally.kv.counters, rank.last_event) = (Counters::default(), None);
     }

@@ -42,8 +42,6 @@ pub struct RouterEvidence {
     pub regret: Option<Regret>,
     /// Workers that serve and whose KV events it has no source for, by its own metric.
     pub sourceless: u64,
-    /// Requests whose prompt was computed since kvtop attached, as events about requests say.
-    pub answered: u64,
 }
 
 /// Routers that reject stores because they lack the parent block.

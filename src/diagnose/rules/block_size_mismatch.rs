@@ -15,6 +15,7 @@ use crate::diagnose::rules::blind::{self, Sight};
 use crate::diagnose::sizes::Side;
 use crate::diagnose::{Finding, Proof, Rule, Verdict};
 use crate::domain::{ClaimOf, Grade, Medium, Severity, Stake, Topic};
+use crate::dynamo::plane;
 pub(super) use fixes::worker_size_flag;
 use fixes::{router_fix, worker_fix};
 
@@ -340,7 +341,7 @@ fn other_router<'a>(evidence: &'a Evidence, worker: &SizeClaim) -> Option<&'a Si
     let several = evidence.models_of_routers() > 1;
     // Workers may append a suffix to the namespace of their deployment.
     let elsewhere = |claim: &SizeClaim| match (&claim.dynamo_namespace, &worker.dynamo_namespace) {
-        (Some(of), Some(own)) => !own.starts_with(&**of),
+        (Some(of), Some(own)) => own != of && plane::without_suffix(own) != Some(&**of),
         _ => false,
     };
     evidence.best_by_subject(ClaimOf::Router).into_iter().find(|claim| {

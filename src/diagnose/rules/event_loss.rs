@@ -58,10 +58,10 @@ impl Rule for EventLoss {
         if tally.events == 0 {
             return Verdict::unknown("needs KV events (none in this window)");
         }
-        if evidence.plane.dropped > 0 {
+        if tally.dropped > 0 {
             return Verdict::unknown(phrase!(
-                "cannot tell: kvtop itself lost {} frames",
-                Count(evidence.plane.dropped)
+                "cannot tell: kvtop itself lost {} messages",
+                Count(tally.dropped)
             ));
         }
         if let Some(told) = holes(evidence) {
@@ -136,8 +136,9 @@ fn holes(evidence: &Evidence) -> Option<Verdict> {
     let tally = &evidence.router.tally;
     // An undecodable message leaves a gap in the numbers as well.
     let gone = tally.lost.saturating_sub(tally.unreadable);
-    let share = gone as f64 / (gone + tally.events) as f64;
-    let value = phrase!("{} of {}", Count(gone), Count(gone + tally.events));
+    let all = gone + tally.messages;
+    let share = gone as f64 / all as f64;
+    let value = phrase!("{} of {}", Count(gone), Count(all));
     if share >= limits.gap_share && gone >= 2 {
         if evidence.hears_router() && tally.refused() == 0 {
             return Some(Verdict::unknown(phrase!(

@@ -11,6 +11,7 @@ use crate::diagnose::{
 use crate::domain::{Grade, Peers, Plane, Severity, SourceName, Stake, Trouble};
 use crate::dynamo::plane::EVENTS_BY_ZMQ;
 use crate::dynamo::{release, variable};
+use crate::model::RouterTally;
 
 pub(super) struct EventPlane;
 
@@ -117,8 +118,9 @@ fn silent_for(evidence: &Evidence) -> u64 {
 /// count only if kvtop could not listen at all.
 fn served(evidence: &Evidence) -> u64 {
     let router = &evidence.router;
-    let told = if evidence.listens.is_none() { router.told.storing() } else { 0 };
-    router.tally.storing().max(router.answered).max(told)
+    let most = |tally: &RouterTally| tally.storing().max(tally.answered);
+    let told = if evidence.listens.is_none() { most(&router.told) } else { 0 };
+    most(&router.tally).max(told)
 }
 
 /// Returns true once kvtop has listened long enough to expect something.

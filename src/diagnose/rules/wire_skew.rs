@@ -47,7 +47,7 @@ impl Rule for WireSkew {
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let limits = &evidence.thresholds;
         let tally = &evidence.router.tally;
-        let all = tally.unreadable + tally.events;
+        let all = tally.unreadable + tally.messages;
         if tally.decode_failed >= limits.min_decode_failed {
             return publishers(tally.decode_failed).into();
         }
@@ -65,7 +65,7 @@ impl Rule for WireSkew {
         }
         if tally.unreadable < limits.min_unreadable || share < limits.unreadable_share {
             return Verdict::clear(phrase!(
-                "only {} of {} KV events could not be decoded",
+                "only {} of {} KV event messages could not be decoded",
                 tally.unreadable,
                 all
             ));

@@ -79,8 +79,11 @@ impl Judge<'_> {
             ..PlaneEvidence::default()
         };
         for (_, record) in self.known.streams.sources.all() {
-            let Some(note) = &record.note else { continue };
-            plane.dropped += note.dropped.max(note.drops_uncounted);
+            let Some(note) = record.note.as_ref().filter(|note| note.source.brings_events()) else {
+                continue;
+            };
+            let dropped = note.dropped.max(note.drops_uncounted);
+            plane.dropped = plane.dropped.saturating_add(dropped);
         }
         plane.deaf = self.deaf();
         for name in SOURCES {

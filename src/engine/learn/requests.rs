@@ -59,8 +59,8 @@ impl Learner<'_> {
     }
 
     pub(super) fn request(&mut self, request: &RequestEvent, at: Timestamp) {
-        self.known.routing.router.answered +=
-            u64::from(request.phase == RequestPhase::PrefillCompleted);
+        let is_answer = request.phase == RequestPhase::PrefillCompleted;
+        self.router_counts(at).answered += u64::from(is_answer);
         let RequestPhase::Added { overlap, chain, full_blocks, .. } = &request.phase else {
             return;
         };
@@ -101,9 +101,7 @@ impl Learner<'_> {
             self.known.routing.decisions.has_picked(decision) || self.only_decodes(decision.worker);
         let live = self.known.times.is_live(at);
         if !second {
-            self.known.routing.router.routed += 1;
-            self.known.routing.router.live_routed += u64::from(live);
-            self.known.record.meters.routed.add(at, 1);
+            self.count_routed(live, at);
         }
         self.known.routing.router.last_tree_size =
             decision.tree_size.or(self.known.routing.router.last_tree_size);
@@ -111,9 +109,9 @@ impl Learner<'_> {
         let rank = WorkerRank { worker: decision.worker, dp_rank };
         self.known.index.explorer.decided(decision, rank, &self.known.index.mirror, at);
         let weight = self.known.routing.router.weight_of(&decision.router);
-        let plain = weight.is_none_or(is_one);
         let cold = decision.logit.filter(|_| decision.cached_blocks == Some(0.0));
-        let (logit, short) = (cold.filter(|_| plain), is_below_a_block(cold, weight));
+        let logit = cold.filter(|_| weight.is_none_or(is_one));
+        let short = is_below_a_block(cold, weight);
         if let Some(index) = self.known.fleet.workers.index_of(rank) {
             self.known.record.meters.routed_to(index).add(at, 1);
             if let Some(counts) = self.counts_of(index, at) {
@@ -149,6 +147,12 @@ impl Learner<'_> {
         }
         self.describe_decision(decision, rank, at, source);
         self.known.routing.decisions.decided(decision.clone(), short, at);
+    }
+
+    fn count_routed(&mut self, live: bool, at: Timestamp) {
+        self.known.routing.router.routed += 1;
+        self.known.routing.router.live_routed += u64::from(live);
+        self.known.record.meters.routed.add(at, 1);
     }
 
     /// Notes a prompt of `tokens` tokens, if that is less than a block of its worker.

@@ -39,7 +39,9 @@ pub(super) fn shown(
     let fits = tokens(claims, record, subjects)
         .and_then(|tokens| in_blocks(claims, record, subjects, &tokens))
         // Rounding is no other cache.
-        .filter(|fits| fits.value > 0 && fits.value * 10 < capacity.value * 9);
+        .filter(|fits| {
+            fits.value > 0 && fits.value.saturating_mul(10) < capacity.value.saturating_mul(9)
+        });
     Some(fits.unwrap_or(capacity))
 }
 

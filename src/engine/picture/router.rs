@@ -1,5 +1,6 @@
 //! Pictures routers: their logs, and their last decisions.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::span;
@@ -59,7 +60,7 @@ pub(super) fn summary(known: &Knowledge, at: Timestamp) -> RouterSummary {
         mean_logit: mean_logit(&known.routing.decisions, at),
         last_tree_size: router.last_tree_size,
         unlogged: is_unlogged(known, at),
-        overlap_weight: router.weight,
+        overlap_weight: weight(known, &routers),
         quiet: routers.is_empty() && all_followed(known),
         log_parent_warnings: sum(|warnings| warnings.parent),
         log_remove_warnings: sum(|warnings| warnings.remove),
@@ -69,7 +70,7 @@ pub(super) fn summary(known: &Knowledge, at: Timestamp) -> RouterSummary {
         worker_log_warnings: (!others.is_empty())
             .then(|| others.iter().map(|(_, w)| w.parent + w.remove).sum()),
         block_size_inferred: router.fractions.block_size(),
-        ttft_mean: router.ttft_mean(),
+        ttft_mean: router.ttft_mean(|pod| !known.shown.is_deleted(pod), at),
         queued: router.queued(|pod| !known.shown.is_deleted(pod)).map(whole),
         ttft: latency(LatencyName::FirstToken),
         itl: latency(LatencyName::InterToken),
@@ -78,6 +79,14 @@ pub(super) fn summary(known: &Knowledge, at: Timestamp) -> RouterSummary {
         mix: known.routing.mix.figures(at).map(mix),
         in_flight: in_flight(known, at),
     }
+}
+
+/// Returns the weight of the prefill term that the routers that are there print; none where they differ.
+fn weight(known: &Knowledge, routers: &[(&Arc<str>, &PodWarnings)]) -> Option<f64> {
+    let there = routers.iter().filter(|(pod, _)| !known.shown.is_deleted(pod));
+    let mut weights = there.filter_map(|(_, warnings)| warnings.weight);
+    let first = weights.next()?;
+    weights.all(|weight| (weight - first).abs() < 1e-9).then_some(first)
 }
 
 fn mix(found: Mix) -> RequestMix {
@@ -94,7 +103,7 @@ fn mix(found: Mix) -> RequestMix {
 /// Returns the mean requests in flight at all workers that are there; none where one does not report them.
 fn in_flight(known: &Knowledge, at: Timestamp) -> Option<f64> {
     let ranks = known.fleet.workers.ranks().iter();
-    let present = ranks.filter(|it| it.rank.dp_rank.0 == 0 && !known.fleet.is_gone(it.rank.worker));
+    let present = ranks.filter(|it| it.rank.dp_rank.0 == 0 && known.fleet.is_there(it.rank.worker));
     let means: Option<Vec<f64>> =
         present.map(|it| known.fleet.loads.in_flight(it.rank, at).map(|load| load.mean)).collect();
     means.filter(|means| !means.is_empty()).map(|means| means.iter().sum())

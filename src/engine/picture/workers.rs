@@ -215,19 +215,19 @@ pub(in crate::engine) fn coverage(known: &Knowledge) -> Option<(u64, u64)> {
             Some((share * capacity.value as f64) as u64)
         });
         let in_use = in_use.unwrap_or(0);
-        used += in_use;
+        used = in_use.saturating_add(used);
         held += known.index.mirror.counts(record.rank).held[0].min(in_use);
     }
     (held < used).then_some((held, used))
 }
 
-/// Returns what every rank that did not leave holds and uses.
+/// Returns what every rank that is there holds and uses.
 pub(in crate::engine) fn ranks_now(fleet: &Fleet, mirror: &Mirror, at: Timestamp) -> Vec<RankNow> {
     let now = |(index, record): (usize, &RankRecord)| {
-        let worker = fleet.workers.worker(record.rank.worker);
-        if worker.is_some_and(|worker| worker.gone) {
+        if !fleet.is_there(record.rank.worker) {
             return None;
         }
+        let worker = fleet.workers.worker(record.rank.worker);
         let subjects = subjects(record, worker.and_then(|w| w.pod.as_deref()));
         let used =
             room::utilization(record, room::capacity(&fleet.claims, record, &subjects).as_ref());
@@ -243,7 +243,7 @@ pub(in crate::engine) fn ranks_now(fleet: &Fleet, mirror: &Mirror, at: Timestamp
 }
 
 /// Returns the sizes that each says, and what is in effect where a setting is overruled: a live card beats the
-/// flag, which engines override. TensorRT-LLM's card says nothing of its known.
+/// flag, which engines override. TensorRT-LLM's card says nothing of its engine's size.
 fn block_sizes(
     fleet: &Fleet,
     subjects: &[Subject],

@@ -18,8 +18,10 @@ pub(super) fn unbound(evidence: &Evidence, judged: &[&RankEvidence]) -> Option<F
         return None;
     }
     let silent = |worker| {
-        let mut ranks = judged.iter().filter(|rank| rank.rank.worker == worker);
-        ranks.all(|rank| !super::speaks(rank) && rank.held == 0)
+        // A worker that need not publish is not judged.
+        let mut ranks = judged.iter().filter(|rank| rank.rank.worker == worker).peekable();
+        ranks.peek().is_some()
+            && ranks.all(|rank| !super::speaks(rank) && rank.held == 0)
             && evidence.caching_off(worker).is_none()
     };
     let heard = evidence.present().any(super::speaks);
@@ -66,7 +68,9 @@ pub(super) fn unbound(evidence: &Evidence, judged: &[&RankEvidence]) -> Option<F
 pub(super) fn sourceless(evidence: &Evidence) -> Option<Finding> {
     let served = served(evidence);
     let count = evidence.router.sourceless;
-    if count == 0 || served < evidence.thresholds.min_silent_routed {
+    // One that published earlier has a source.
+    let published = evidence.present().any(|rank| rank.last_event.is_some());
+    if count == 0 || published || served < evidence.thresholds.min_silent_routed {
         return None;
     }
     let workers = if count == 1 { Phrase::from("1 worker") } else { phrase!("{} workers", count) };
@@ -100,5 +104,5 @@ pub(super) fn proof(evidence: &Evidence) -> Option<Proof> {
 
 /// Returns how many requests were served, as far as any source reports.
 fn served(evidence: &Evidence) -> u64 {
-    evidence.router.tally.routed.max(evidence.router.answered)
+    evidence.router.tally.routed.max(evidence.router.tally.answered)
 }
