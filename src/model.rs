@@ -60,5 +60,5 @@ pub use tally::{KvTally, Refusals, RequestTally, RouterTally, Tally};
 pub use traffic::Traffic;
 pub use versions::{Family, Versions};
 pub use workers::{
-    Measured, RankRecord, RouterLoad, ScrapedRoom, WorkerRecord, Workers, pod_worker_id,
+    Measured, Owed, RankRecord, RouterLoad, ScrapedRoom, WorkerRecord, Workers, pod_worker_id,
 };

@@ -22,6 +22,7 @@ pub(crate) mod rules;
 mod saved_logs;
 mod scenarios;
 mod settings;
+mod stories;
 mod sizes;
 
 use std::time::Duration;

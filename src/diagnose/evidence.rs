@@ -26,7 +26,7 @@ use crate::domain::{
     Backend, CardRefused, Peers, Plane, RegistrationRefused, Releases, SourceName, Timestamp,
     Trouble, Unreached, WorkerId, WorkerRank,
 };
-use crate::model::{Avoided, InFlight, Percentiles, RouterTally, Tally};
+use crate::model::{Avoided, InFlight, Owed, Percentiles, RouterTally, Tally};
 
 /// All evidence that rules may read.
 #[derive(Clone, Debug, Default)]
@@ -99,6 +99,9 @@ pub struct LoadEvidence {
     pub objectives: Objectives,
     /// Times to the first token.
     pub first_token: Option<Percentiles>,
+    /// Tokens of a request that engines computed, prompt and answer, without those found in their caches: the mean of five
+    /// minutes.
+    pub computed_tokens: Option<f64>,
     /// The workers whose requests in flight are known.
     pub workers: Vec<WorkerLoad>,
 }
@@ -226,6 +229,8 @@ pub struct RankEvidence {
     pub first_routed: Option<Timestamp>,
     /// Time of the last request routed to it.
     pub last_routed: Option<Timestamp>,
+    /// Requests since its last KV event.
+    pub owed: Option<Owed>,
     /// Its membership in the inspected deployment.
     pub belongs: Belongs,
 }

@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
-use super::evidence::{Evidence, Window};
+use super::evidence::{Evidence, RankEvidence, Window};
 use super::phrase::phrase;
 use super::verdict::{Finding, Verdict};
 use super::{RULES, Rule};
@@ -240,14 +240,22 @@ impl Diagnosis {
 }
 
 /// Returns the workers that a finding is about, each with the beginning of its incarnation: those that it names,
-/// else all that are there.
+/// else all that are there and did something that counts, else all that are there.
 fn accused(rule: &dyn Rule, finding: &Finding, evidence: &Evidence) -> Vec<(WorkerId, Timestamp)> {
     if !rule.is_of_workers() {
         return Vec::new();
     }
     let subjects: BTreeSet<WorkerId> = finding.subjects.iter().copied().collect();
-    let named = |worker: WorkerId| subjects.is_empty() || subjects.contains(&worker);
-    let ranks = evidence.present().filter(|rank| named(rank.rank.worker));
+    // Those that came since and are idle took no part in it.
+    let acted = |rank: &RankEvidence| {
+        let counters = &rank.tally.kv.counters;
+        counters.stores + counters.removed_blocks + rank.tally.requests.routed > 0
+    };
+    let all = subjects.is_empty() && !evidence.present().any(acted);
+    let named = |rank: &&RankEvidence| {
+        all || if subjects.is_empty() { acted(rank) } else { subjects.contains(&rank.rank.worker) }
+    };
+    let ranks = evidence.present().filter(named);
     let mut accused: Vec<(WorkerId, Timestamp)> = ranks
         .map(|rank| (rank.rank.worker, rank.born.unwrap_or_default().max(evidence.attached)))
         .collect();

@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::journal::Head;
 use super::kv::kv_source;
 use super::{Knowledge, Learner};
-use crate::domain::{Pod, SourceName, SourceState, Timestamp, WorkerId};
+use crate::domain::{Pod, SourceName, SourceState, Subject, Timestamp, WorkerId};
 use crate::model::{WorkerRecord, pod_worker_id};
 use crate::snapshot::{EventKind, Gravity};
 
@@ -27,9 +27,21 @@ impl Learner<'_> {
         // With discovery by Kubernetes a pod's name gives its worker's id, before the worker was seen.
         let hashed = pod_worker_id(&pod.name);
         let mapped = self.known.fleet.workers.in_pod(&pod.name).filter(|worker| *worker != hashed);
-        for worker in [Some(hashed), mapped].into_iter().flatten() {
+        let workers = [Some(hashed), mapped];
+        let known = &self.known.fleet.workers;
+        if !workers.into_iter().flatten().any(|worker| known.is_news(worker, started)) {
+            return;
+        }
+        for worker in workers.into_iter().flatten() {
             self.container_began(worker, started);
         }
+        // What the container before it logged says nothing of this one.
+        let until = started.before(SKEW);
+        self.known.fleet.claims.forget_logged(until, |subject| match subject {
+            Subject::Pod(name) => *name == pod.name,
+            Subject::Worker(worker) => workers.contains(&Some(*worker)),
+            Subject::Component { .. } | Subject::Deployment => false,
+        });
     }
 
     /// Notes that the container of `worker` started at `at` by the clock of Kubernetes. A worker that kvtop has heard
@@ -101,7 +113,9 @@ impl Learner<'_> {
         self.known.fleet.arrivals.remove(worker, at);
         self.begins(worker, at, false);
         let Some(record) = self.known.fleet.workers.worker(worker) else { return };
-        let registered = record.joined.is_some() && !record.gone;
+        // A list that is not followed any more does not know who left.
+        let registered =
+            !self.known.has_lost_its_lists() && record.joined.is_some() && !record.gone;
         if !registered && self.known.fleet.last_act(worker).is_none_or(|last| last <= at) {
             // A router's word alone takes nothing from what was counted.
             if self.note_presence(worker, false, at, source) && self.known.follows_discovery() {
@@ -192,6 +206,14 @@ impl Learner<'_> {
 }
 
 impl Knowledge {
+    /// Returns true while every source that lists the workers there are is down.
+    fn has_lost_its_lists(&self) -> bool {
+        let lists = self.streams.sources.all().filter(|(name, _)| name.lists_workers());
+        let mut states =
+            lists.filter_map(|(_, record)| Some(record.note.as_ref()?.state)).peekable();
+        states.peek().is_some() && states.all(|state| state == SourceState::Down)
+    }
+
     /// Returns true while a source that follows discovery is well, and names workers.
     pub(super) fn follows_discovery(&self) -> bool {
         let live = self.streams.sources.all().any(|(name, record)| {

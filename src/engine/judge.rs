@@ -277,6 +277,7 @@ impl Judge<'_> {
                     last_event: record.last_event,
                     first_routed: record.first_routed,
                     last_routed: record.last_routed,
+                    owed: record.owed,
                     belongs: self.belongs(record, shown, &homes),
                     pod,
                 }
@@ -309,6 +310,12 @@ impl Judge<'_> {
         LoadEvidence {
             objectives: self.known.options.objectives,
             first_token: self.known.routing.latencies.percentiles(LatencyName::FirstToken, at),
+            computed_tokens: self
+                .known
+                .routing
+                .mix
+                .figures(at)
+                .and_then(|mix| mix.computed_tokens()),
             workers: workers.collect(),
         }
     }

@@ -218,6 +218,7 @@ fn count(
     rank.first_event.get_or_insert(event.at);
     rank.note_begun(event.at);
     rank.last_event = rank.last_event.max(Some(event.at));
+    rank.owed = None;
     let mut counted = Counters::default();
     match &event.kind {
         KvKind::Stored { blocks, .. } => {

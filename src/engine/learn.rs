@@ -79,6 +79,7 @@ impl Learner<'_> {
                     // Its stores may still be waiting.
                     self.apply_kv();
                 }
+                self.known.routing.router.fractions.note_length(prompt.tokens);
                 self.known.routing.prefixes.reuse.length(&prompt.request, prompt.tokens);
                 self.known.routing.decisions.tokens(&prompt.request, prompt.tokens);
                 self.short_prompt(&prompt.request, prompt.tokens, at);

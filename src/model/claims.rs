@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::domain::{Claim, ClaimOf, ClaimValue, ClaimWhat, Subject, Timestamp, WorkerId};
+use crate::domain::{Claim, ClaimOf, ClaimValue, ClaimWhat, Medium, Subject, Timestamp, WorkerId};
 
 /// Most claims that are kept.
 const CLAIM_LIMIT: usize = 16_384;
@@ -97,6 +97,14 @@ impl Claims {
     /// Drops the claims that `about` picks.
     pub fn forget(&mut self, about: impl Fn(&Claim) -> bool) {
         self.kept.retain(|_, stored| !about(&stored.claim));
+    }
+
+    /// Drops the claims of logs about the subjects that `about` picks, if they were made last before `until`.
+    pub fn forget_logged(&mut self, until: Timestamp, about: impl Fn(&Subject) -> bool) {
+        self.kept.retain(|_, stored| {
+            let logged = stored.claim.medium == Medium::Logs && stored.last < until;
+            !(logged && about(&stored.claim.subject))
+        });
     }
 
     /// Returns every claim, ordered by what it is about.

@@ -149,8 +149,9 @@ impl Decisions {
     }
 
     /// Keeps a decision with the terms its router printed before it. `short` says that its cost shows a prompt shorter
-    /// than a block.
-    pub fn decided(&mut self, decision: Decision, short: bool, at: Timestamp) {
+    /// than a block. Returns true where at least one whole block of the prompt was not cached there, so that the engine
+    /// has to store it.
+    pub fn decided(&mut self, decision: Decision, short: bool, at: Timestamp) -> bool {
         let ours = |term: &FormulaTerm| {
             let same = term.request.is_none() || term.request == decision.request;
             term.router == decision.router && same
@@ -163,6 +164,8 @@ impl Decisions {
             !ours(term)
         });
         let weighed = Weighed::of(&decision, &terms);
+        let nothing_cached = decision.cached_blocks == Some(0.0) && !short;
+        let stores = weighed.map_or(nothing_cached, |it| it.prompt - it.chosen >= 1.0);
         if self.sums_only {
             terms.clear();
         }
@@ -186,6 +189,7 @@ impl Decisions {
         }
         self.next += 1;
         self.last.push_back(record);
+        stores
     }
 
     /// Adds the length of a prompt to the decision that an event is about: the last of that rank and

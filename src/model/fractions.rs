@@ -17,14 +17,18 @@ const MIN_SAMPLES: usize = 8;
 /// Only so many of the newest samples count, so that a router that restarts with another size is soon known.
 const MAX_SAMPLES: usize = 64;
 
-/// Fewer different fractions of the smallest size prove nothing: prompts of one length, as benchmarks send
-/// them, have the same fraction each.
-const MIN_VARIETY: usize = 3;
+/// Fewer different fractions of the smallest size prove nothing: prompts of a few lengths, as benchmarks send
+/// them, have the same few fractions.
+const MIN_VARIETY: usize = 5;
+
+/// Smaller sizes are not recognised: lengths that are multiples of a few tokens, such as 1,000, look like them.
+const SMALLEST: u32 = 8;
 
 /// The newest costs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fractions {
     costs: VecDeque<f64>,
+    lengths: VecDeque<u64>,
 }
 
 impl Fractions {
@@ -40,17 +44,31 @@ impl Fractions {
         self.costs.push_back(cost);
     }
 
+    /// Takes in the length of a prompt, in tokens, where a log tells it.
+    pub fn note_length(&mut self, tokens: u64) {
+        if self.lengths.len() == MAX_SAMPLES {
+            self.lengths.pop_front();
+        }
+        self.lengths.push_back(tokens);
+    }
+
+    /// Returns true when the known lengths are multiples of more than one token: then costs are multiples of a larger
+    /// fraction than that of a block.
+    fn is_coarse(&self) -> bool {
+        self.lengths.len() >= MIN_SAMPLES && self.lengths.iter().all(|tokens| tokens % 2 == 0)
+    }
+
     /// Returns the smallest size that fits every sample. None when there are too few samples, when
-    /// all are whole numbers, when they have too few fractions to tell, or when so large a size is left that
+    /// all are whole numbers, when all prompts have even lengths, when they have too few fractions to tell, or when so large a size is left that
     /// any fraction would fit.
     pub fn block_size(&self) -> Option<u32> {
-        if self.costs.len() < MIN_SAMPLES {
+        if self.costs.len() < MIN_SAMPLES || self.is_coarse() {
             return None;
         }
         let fits = |size: &u32| self.costs.iter().all(|cost| is_multiple(*cost, *size));
         let size = CANDIDATES.into_iter().find(fits)?;
         // At 512 the rounding of the print allows for a quarter of all fractions.
-        ((2..=256).contains(&size) && self.varies(size)).then_some(size)
+        ((SMALLEST..=256).contains(&size) && self.varies(size)).then_some(size)
     }
 
     /// Returns true when enough of the fractions that only `size` allows were seen.
@@ -59,7 +77,7 @@ impl Fractions {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 256")]
         let parts: BTreeSet<u32> = scaled.map(|part| part as u32 % size).collect();
         let odd = parts.into_iter().filter(|part| part % 2 == 1).count();
-        // Sizes below 8 have fewer of them.
+        // A size of 8 has but four of them.
         odd >= MIN_VARIETY.min(size as usize / 2)
     }
 
@@ -71,6 +89,7 @@ impl Fractions {
     /// Forgets every cost: the router started anew, and may use another size.
     pub fn clear(&mut self) {
         self.costs.clear();
+        self.lengths.clear();
     }
 
     /// Returns the chance that twice the size is meant: that each of the costs happens to be a multiple
@@ -121,6 +140,35 @@ mod tests {
         let costs: Vec<f64> = (0..40_u32).map(|n| f64::from(n * 31) + 31.25).collect();
 
         assert_eq!(inferred(&costs), None);
+    }
+
+    #[test]
+    fn prompts_whose_lengths_are_multiples_of_a_few_tokens_prove_nothing() {
+        // Blocks of 16 and 64 tokens, and prompts of one length or of multiples of four tokens.
+        for (length, block) in [(1_000, 16), (2_016, 64), (2_000, 32)] {
+            let costs: Vec<f64> =
+                (0..40_u32).map(|n| f64::from(n) + f64::from(length) / f64::from(block)).collect();
+            assert_eq!(inferred(&costs), None, "{length} {block}");
+        }
+        let costs: Vec<f64> = (0..40_u32).map(|n| f64::from(n * 12 % 1_000) / 16.0).collect();
+        assert_eq!(inferred(&costs), None);
+        // Three lengths are no variety either.
+        let of_three = |n: u32| f64::from(n) + f64::from([100, 204, 508][n as usize % 3]) / 64.0;
+        assert_eq!(inferred(&(0..40).map(of_three).collect::<Vec<f64>>()), None);
+    }
+
+    #[test]
+    fn even_lengths_leave_twice_the_size_open() {
+        let costs = (0..64_u32).map(|n| f64::from(n) + f64::from(n * 14 % 32) / 32.0);
+        let mut fractions = Fractions::default();
+        costs.for_each(|cost| fractions.note((cost * 1e3).round() / 1e3));
+        assert_eq!(fractions.block_size(), Some(16), "lengths are not known");
+
+        (1..20).for_each(|n| fractions.note_length(n * 14));
+        assert_eq!(fractions.block_size(), None);
+
+        fractions.note_length(1_001);
+        assert_eq!(fractions.block_size(), Some(16));
     }
 
     #[test]

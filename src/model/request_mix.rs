@@ -42,6 +42,17 @@ pub struct Mix {
     pub first_token: Option<f64>,
 }
 
+impl Mix {
+    /// Returns the mean tokens of a request that engines computed, prompt and answer, without those that they had cached.
+    pub fn computed_tokens(&self) -> Option<f64> {
+        let prompt = self.prompt_tokens.zip(self.cached).map(|(all, cached)| all * (1.0 - cached));
+        match (prompt, self.answer_tokens) {
+            (None, None) => None,
+            (prompt, answer) => Some(prompt.unwrap_or(0.0) + answer.unwrap_or(0.0)),
+        }
+    }
+}
+
 /// The request counters of frontends, scrape by scrape.
 #[derive(Debug, Default)]
 pub struct RequestMix {

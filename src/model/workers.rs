@@ -8,7 +8,7 @@ use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use rank::{Measured, RankRecord, RouterLoad, ScrapedRoom};
+pub use rank::{Measured, Owed, RankRecord, RouterLoad, ScrapedRoom};
 
 use super::buckets::Slot;
 use super::hole::Doubt;

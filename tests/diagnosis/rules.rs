@@ -151,6 +151,7 @@ pub(super) fn rank(id: u64) -> kvtop::diagnose::RankEvidence {
         last_event: Some(Timestamp(99_000_000)),
         first_routed: Some(Timestamp(1_000_000)),
         last_routed: Some(Timestamp(99_000_000)),
+        owed: None,
         belongs: kvtop::diagnose::Belongs::Here,
     }
 }

@@ -362,6 +362,15 @@ fn configured(evidence: &Evidence) -> Option<Mismatch> {
         .find_map(|of| evidence.agreed(of))
         .filter(|claim| claim.ground > Ground::Default);
     let router = worker.and_then(|worker| other_router(evidence, worker));
+    // A flag may say otherwise than the card that the worker runs with.
+    let (worker, router) = match router {
+        None => {
+            let seen = |claim: &&SizeClaim| claim.ground == Ground::Observed;
+            let card = evidence.agreed(ClaimOf::Card).filter(seen);
+            (card, card.and_then(|card| other_router(evidence, card)).filter(seen))
+        }
+        Some(_) => (worker, router),
+    };
     let (summary, proofs, (fix, target)) = if let Some((publisher, engine)) = sizes {
         let who = engine.who(evidence);
         (

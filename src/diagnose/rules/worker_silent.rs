@@ -10,13 +10,23 @@ use crate::diagnose::fix::{Fix, Part};
 use crate::diagnose::measure;
 use crate::diagnose::phrase::{Count, Phrase, phrase};
 use crate::diagnose::{Finding, Proof, Rule, Verdict, workers_of};
-use crate::domain::{Grade, Severity};
+use crate::domain::{ClaimOf, Grade, Severity};
+use crate::model::Owed;
 
 /// Time for which a rank must have received requests before its silence counts: the first prompts are slow.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Requests of so short a time may all have failed for the same reason, such as a worker that is still starting.
 const BURST: Duration = Duration::from_secs(3);
+
+/// Time without an event after which a worker that has to store blocks seems to have stopped publishing.
+const STOPPED: Duration = Duration::from_secs(60);
+
+/// The size of a block, in tokens, where no card tells it.
+const USUAL_BLOCK: u32 = 64;
+
+/// Time since its last request for which that counts.
+const STOPPED_LATELY: Duration = Duration::from_secs(300);
 
 pub(super) struct WorkerSilent;
 
@@ -36,7 +46,8 @@ impl Rule for WorkerSilent {
          1.1 vLLM no longer publishes by default).\nDetected for a rank if other workers publish, but this rank \
          sent no event within 10 s of its first request, received at least 10 requests over more than 3 s, and \
          none of them had a cache hit (30 requests if no router logs cache hits). Also detected if no worker publishes and every \
-         worker's settings disable it. Decode workers of a disaggregated deployment publish nothing by design \
+         worker's settings disable it. A worker that published earlier, and sends no event for a minute although 10 requests \
+         needed new blocks there, keeps the verdict open. Decode workers of a disaggregated deployment publish nothing by design \
          and are not judged."
     }
 
@@ -77,21 +88,24 @@ impl Rule for WorkerSilent {
                     }
                     all_mute(evidence, &mute, &off).into()
                 }
-                None => match reported::sourceless(evidence) {
-                    Some(finding) => finding.into(),
-                    None if evidence.ranks.iter().any(|rank| rank.last_event.is_some()) => {
+                None => match (reported::sourceless(evidence), stopped(&judged, evidence)) {
+                    (Some(finding), _) => finding.into(),
+                    (None, Some(verdict)) => verdict,
+                    (None, None) if evidence.ranks.iter().any(|rank| rank.last_event.is_some()) => {
                         Verdict::unknown(
                             "needs KV events of the workers that are there (none lately)",
                         )
                     }
-                    None => Verdict::unknown("needs KV events (none from any worker so far)"),
+                    (None, None) => {
+                        Verdict::unknown("needs KV events (none from any worker so far)")
+                    }
                 },
             };
         }
         let silent: Vec<&RankEvidence> =
             judged.iter().copied().filter(|rank| is_silent(rank, evidence)).collect();
         if silent.is_empty() {
-            return nobody_silent(&judged, loud);
+            return stopped(&judged, evidence).unwrap_or_else(|| nobody_silent(&judged, loud));
         }
         if let Some(unplaced) = silent.iter().find(|rank| may_be_foreign(rank, evidence)) {
             return Verdict::unknown(phrase!(
@@ -108,6 +122,46 @@ impl Rule for WorkerSilent {
         }
         found(evidence, &silent, loud).into()
     }
+}
+
+/// Returns the verdict when workers that published earlier have stopped: requests came for which their engines had to
+/// store blocks, and no event followed. Where routers find nothing cached, the engines may have cached all the same.
+fn stopped(judged: &[&RankEvidence], evidence: &Evidence) -> Option<Verdict> {
+    let limits = &evidence.thresholds;
+    let all = evidence.router.tally.overlaps.best();
+    let sizes = evidence.best_by_subject(ClaimOf::Card).into_iter().map(|claim| claim.tokens);
+    let block = f64::from(sizes.max().unwrap_or(USUAL_BLOCK));
+    let all_store = evidence.load.computed_tokens.is_some_and(|tokens| tokens >= 2.0 * block);
+    // By the mean of all workers; a few requests to one may still be for prompts that it has cached.
+    let by_mean = |owed: Owed| if all_store { owed.requests / 3 } else { 0 };
+    let storing = |owed: Owed| owed.storing.max(by_mean(owed));
+    let owes = |rank: &&&RankEvidence| {
+        let Some(owed) = rank.owed.filter(|_| rank.last_event.is_some()) else { return false };
+        let asked = rank.last_routed.is_some_and(|last| {
+            last.since(owed.since) >= BURST && evidence.at.since(last) <= STOPPED_LATELY
+        });
+        let heard = evidence.listens.is_some_and(|since| since <= owed.since);
+        let long = evidence.at.since(owed.since) >= STOPPED;
+        storing(owed) >= limits.min_silent_routed && asked && heard && long
+    };
+    if all.known == all.zero && !all_store {
+        return None;
+    }
+    let stopped: Vec<&RankEvidence> = judged.iter().filter(owes).copied().collect();
+    let first = stopped.first()?;
+    let since = stopped.iter().filter_map(|rank| Some(rank.owed?.since)).min()?;
+    let requests: u64 = stopped.iter().filter_map(|rank| Some(rank.owed?.requests)).sum();
+    let others = match stopped.len() - 1 {
+        0 => Phrase::default(),
+        more => phrase!(" and {} more", more),
+    };
+    Some(Verdict::suspected(phrase!(
+        "needs KV events of {}{}: none for {} s, although {} requests went there, many of which need new blocks",
+        Evidence::name_of(first),
+        others,
+        evidence.at.since(since).as_secs(),
+        Count(requests)
+    )))
 }
 
 /// Returns the verdict when `loud` of the judged ranks publish, and none of the others was asked enough to accuse it.

@@ -146,7 +146,16 @@ impl Learner<'_> {
             self.note_overlap(OverlapBy::Decision, rank, blocks, at);
         }
         self.describe_decision(decision, rank, at, source);
-        self.known.routing.decisions.decided(decision.clone(), short, at);
+        let stores = self.known.routing.decisions.decided(decision.clone(), short, at);
+        self.note_owed(rank, live, stores, at);
+    }
+
+    fn note_owed(&mut self, rank: WorkerRank, live: bool, stores: bool, at: Timestamp) {
+        let index = self.known.fleet.workers.index_of(rank).filter(|_| live);
+        let ranks = self.known.fleet.workers.ranks_mut();
+        if let Some(record) = index.and_then(|index| ranks.get_mut(index)) {
+            record.owes(stores, at);
+        }
     }
 
     fn count_routed(&mut self, live: bool, at: Timestamp) {

@@ -74,6 +74,8 @@ pub struct RankRecord {
     pub first_routed: Option<Timestamp>,
     /// The time of the last.
     pub last_routed: Option<Timestamp>,
+    /// Requests since its last KV event.
+    pub owed: Option<Owed>,
     /// Overlaps of those whose overlap is known.
     pub overlaps: Overlaps,
     /// Until then nobody needs to follow its chains: a router was seen to find prefixes on it.
@@ -100,6 +102,17 @@ pub struct RankRecord {
     pub is_old: bool,
     /// True from the time the mirror dropped its blocks, because its worker left discovery, until its next event.
     pub dropped: bool,
+}
+
+/// Requests to a rank since its last KV event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owed {
+    /// Their number.
+    pub requests: u64,
+    /// Of those, the ones for which its engine had to store blocks, as the router's log shows.
+    pub storing: u64,
+    /// The time of the first.
+    pub since: Timestamp,
 }
 
 /// A router's estimate of a rank's load. It weighs a rank by this.
@@ -170,6 +183,7 @@ impl RankRecord {
             routed: 0,
             first_routed: None,
             last_routed: None,
+            owed: None,
             overlaps: Overlaps::default(),
             idle_until: Timestamp::default(),
             kv: Buckets::new(coarse),
@@ -217,10 +231,18 @@ impl RankRecord {
         self.requests.forget(slot);
         self.refusals.forget(slot);
         self.ids.settle();
+        self.owed = None;
         self.hole = None;
         self.loss = None;
         self.doubt = None;
         true
+    }
+
+    /// Notes a request at `at`; `stores` is true where its engine has to store blocks for it.
+    pub fn owes(&mut self, stores: bool, at: Timestamp) {
+        let owed = self.owed.get_or_insert(Owed { requests: 0, storing: 0, since: at });
+        owed.requests += 1;
+        owed.storing += u64::from(stores);
     }
 
     /// Notes an event at `at`. The first of all, at most `skew` before the start by another clock, is of the process that

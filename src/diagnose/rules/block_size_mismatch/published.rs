@@ -219,9 +219,12 @@ impl<'a> Fault<'a> {
             Some(rank) if !are_empty(evidence, &total) => rank.tally,
             _ => total,
         };
-        let by_logs_alone = !empties && !removals && overlap.known > overlap.zero;
-        let pods = if by_logs_alone { said_by(evidence) } else { Vec::new() };
-        let (some, workers) = (Vec::new(), BTreeSet::new());
+        let by_logs_alone = !empties && !removals;
+        let some = if by_logs_alone { said_of_some(evidence) } else { Vec::new() };
+        let workers = some.iter().map(|rank| rank.rank.worker).collect();
+        let hits = overlap.known > overlap.zero;
+        let pods =
+            if by_logs_alone && hits && some.is_empty() { said_by(evidence) } else { Vec::new() };
         Some(Self { some, pods, workers, counted, empties, removals })
     }
 
@@ -252,6 +255,15 @@ impl<'a> Fault<'a> {
         let ranks = self.some.iter().map(|rank| Evidence::name_of(rank));
         ranks.chain(self.pods.iter().cloned()).collect()
     }
+}
+
+/// Returns the ranks of workers that are there and whose logs say that engine and publisher differ; none where all of
+/// them say so, or none is known.
+fn said_of_some(evidence: &Evidence) -> Vec<&RankEvidence> {
+    let logs = Logs::read(evidence);
+    let (said, others): (Vec<_>, Vec<_>) =
+        evidence.present().partition(|rank| logs.say(rank.rank.worker, true));
+    if others.is_empty() { Vec::new() } else { said }
 }
 
 /// Returns the names of the workers and pods whose logs say that engine and publisher differ.

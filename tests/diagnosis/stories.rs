@@ -1,0 +1,59 @@
+//! Faults and cures that are seen late, or while nothing is asked: what is told of them is of the workers that are there.
+
+use kvtop::domain::Severity;
+use kvtop::report::check;
+use kvtop::snapshot::{CheckVerdict, Snapshot};
+
+use super::settings::found;
+use crate::support::{fixture, frames, played};
+
+fn seen(name: &str) -> Snapshot {
+    played(&frames(&fixture(&format!("stories/{name}.frames.gz")))).1
+}
+
+fn wrong(seen: &Snapshot) -> Vec<&'static str> {
+    super::wrong(seen).into_iter().map(|finding| finding.id).collect()
+}
+
+#[test]
+fn events_that_stop_under_traffic_are_not_well() {
+    let seen = seen("events_stop_102");
+
+    let check = seen.checks.iter().find(|check| check.id == "KVT003").unwrap();
+    let CheckVerdict::Unknown { missing } = &check.verdict else { panic!("{check:?}") };
+    assert!(missing.contains("w-0 and 2 more: none for 89 s"), "{missing}");
+    assert!(check::text(&seen).starts_with("KVTOP UNKNOWN"), "{}", check::text(&seen));
+}
+
+#[test]
+fn what_a_container_logged_does_not_accuse_the_next_one_in_its_pod() {
+    let seen = seen("cured_in_the_same_pods_102");
+
+    assert!(wrong(&seen).is_empty(), "{}", check::text(&seen));
+}
+
+#[test]
+fn a_mismatch_of_all_workers_ends_with_them_although_nothing_is_asked() {
+    let seen = seen("replaced_while_idle_161");
+
+    assert!(wrong(&seen).is_empty(), "{}", check::text(&seen));
+}
+
+#[test]
+fn the_worker_whose_log_tells_of_a_mismatch_is_named_and_the_others_are_not() {
+    let seen = seen("one_of_three_met_idle_161");
+
+    let finding = found(&seen, "KVT001").unwrap();
+    assert_eq!(finding.severity, Severity::Critical);
+    assert_eq!(finding.subjects.len(), 1, "{finding:?}");
+    assert!(finding.summary.contains("w-0 publishes 16-token blocks"), "{}", finding.summary);
+    let fix = &finding.fix.as_ref().unwrap().sentence;
+    assert!(fix.contains("w-0") && !fix.contains("Stop all workers"), "{fix}");
+}
+
+#[test]
+fn a_worker_that_a_router_removed_is_gone_while_nobody_lists_workers() {
+    let seen = seen("replaced_unwatched_161");
+
+    assert!(wrong(&seen).is_empty(), "{}", check::text(&seen));
+}
