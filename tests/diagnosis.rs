@@ -22,8 +22,8 @@ pub(crate) mod rules;
 mod saved_logs;
 mod scenarios;
 mod settings;
-mod stories;
 mod sizes;
+mod stories;
 
 use std::time::Duration;
 

@@ -43,6 +43,7 @@ names! {
     SYSTEM_ENABLED = "DYN_SYSTEM_ENABLED", "Whether a worker serves its metrics.";
     SYSTEM_PORT = "DYN_SYSTEM_PORT", "The port of a worker's metrics.";
     TLS_CERT_PATH = "DYN_TLS_CERT_PATH", "The certificate of a frontend that speaks TLS.";
+    VLLM_DISAGGREGATION_MODE = "DYN_VLLM_DISAGGREGATION_MODE", "The part of a request that a vLLM worker serves.";
     TRTLLM_DISAGGREGATION_MODE = "DYN_TRTLLM_DISAGGREGATION_MODE", "The part of a request that a TensorRT-LLM worker serves.";
     TRTLLM_EXTRA_ENGINE_ARGS = "DYN_TRTLLM_EXTRA_ENGINE_ARGS", "The engine's configuration file.";
     TRTLLM_KV_BLOCK_SIZE = "DYN_TRTLLM_KV_BLOCK_SIZE", "Block size that a TensorRT-LLM worker publishes with.";

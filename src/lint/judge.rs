@@ -111,6 +111,13 @@ impl<'a, 'b> Scene<'a, 'b> {
         numbered.filter(|(_, part)| part.role.is_worker())
     }
 
+    /// Returns true for a worker whose KV events count: one that computes prompts. Decode workers publish none by design,
+    /// and those beside prefill workers may be such.
+    pub(super) fn computes_prompts(&self, part: &Part<'_>) -> bool {
+        let apart = self.workers().any(|(_, part)| part.role == Role::Prefill);
+        if apart { part.role == Role::Prefill } else { part.role != Role::Decode }
+    }
+
     fn worker(&self, worker: Option<WorkerId>) -> Option<&'b Part<'a>> {
         let worker = worker?;
         self.workers().find(|(id, _)| *id == worker).map(|(_, part)| part)
@@ -130,7 +137,7 @@ impl<'a, 'b> Scene<'a, 'b> {
             evidence.models.extend(part.model().map(|model| (worker, model.into())));
             let reuse = part.claims.get(&(ClaimWhat::PrefixReuse, ClaimOf::Engine));
             // Workers that only decode have no use for it.
-            let reuse = reuse.filter(|_| part.role != Role::Decode);
+            let reuse = reuse.filter(|_| self.computes_prompts(part));
             evidence.settings.prefix_reuse.extend(reuse.and_then(flag).map(|set| OfWorker {
                 worker: Some(worker),
                 who: Arc::clone(&part.name),
@@ -252,6 +259,7 @@ fn rank(worker: WorkerId, part: &Part<'_>) -> RankEvidence {
         last_event: None,
         first_routed: None,
         last_routed: None,
+        owed: None,
         belongs: Belongs::Here,
     }
 }

@@ -56,6 +56,101 @@ fn a_misspelt_mode_is_a_finding_and_hides_none() {
 }
 
 #[test]
+fn a_mode_is_read_as_dynamo_reads_it() {
+    let of = |release: &str, mode: &str| linted(&with_env(release, &[("DYN_ROUTER_MODE", mode)]));
+    // Python compares it with its spaces.
+    for mode in [" kv", "kv "] {
+        let found = of("0.9.0", mode);
+        let summary = format!("DYN_ROUTER_MODE: \"{mode}\" is not a Dynamo router mode.");
+        assert_eq!(effects(&found), [(summary.as_str(), 9, ROUND_ROBIN)]);
+    }
+    let refused = of("1.6.1", "KV");
+    assert_eq!(effects(&refused)[0].2, "The frontend does not start.");
+    // An unknown mode is round-robin up to then, which is what this one means.
+    let meant = of("0.9.0", "round_robin");
+    assert_eq!((effects(&meant).len(), report::lint::exit(&meant)), (1, 0), "{meant:?}");
+    assert_eq!(meant.flaws[0].fix, "Use round-robin.");
+    assert_eq!(report::lint::exit(&of("1.6.1", "round_robin")), 1);
+}
+
+#[test]
+fn an_empty_block_size_is_no_number() {
+    let variables = [("DYN_ROUTER_MODE", "kv"), ("DYN_KV_CACHE_BLOCK_SIZE", "")];
+    let found = linted(&with_env("1.1.1", &variables));
+
+    let summary = "DYN_KV_CACHE_BLOCK_SIZE: \"\" is not a whole number.";
+    assert_eq!(effects(&found), [(summary, 11, "The process does not start.")]);
+}
+
+/// A worker of one engine beside a frontend that routes by cached blocks.
+fn with_worker(labels: &str, engine: &str, environment: &str, arguments: &str) -> String {
+    format!(
+        "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {{name: v}}\nspec:\n  services:\n    \
+         Frontend:\n      componentType: frontend\n      envs: [{{name: DYN_ROUTER_MODE, value: kv}}]\n      \
+         extraPodSpec: {{mainContainer: {{image: a/{engine}-runtime:1.6.1}}}}\n    W:\n      componentType: worker\n      \
+         {labels}\n      envs: [{environment}]\n      extraPodSpec:\n        mainContainer:\n          image: \
+         a/{engine}-runtime:1.6.1\n          command: [python3, -m, dynamo.{engine}]\n          args: [{arguments}]\n"
+    )
+}
+
+#[test]
+fn a_worker_is_what_its_engine_is_told_to_be_whatever_its_label_says() {
+    let silent = |text: &str| linted(text).flaws.iter().any(|flaw| flaw.id == "KVT003");
+    let label = "subComponentType: decode";
+
+    assert!(silent(&with_worker(label, "vllm", "", "--model, m")));
+    let flag = "--model, m, --disaggregation-mode, decode";
+    assert!(!silent(&with_worker(label, "vllm", "", flag)));
+    let variable = "{name: DYN_VLLM_DISAGGREGATION_MODE, value: decode}";
+    assert!(!silent(&with_worker("replicas: 1", "vllm", variable, "--model, m")));
+}
+
+#[test]
+fn a_file_of_a_config_map_is_read_whatever_its_key_is_called() {
+    let text = |key: &str| {
+        let volume = format!(
+            "{{name: c, configMap: {{name: engine, items: [{{key: {key}, path: agg.yaml}}]}}}}"
+        );
+        let worker = with_worker(
+            "replicas: 1",
+            "trtllm",
+            "",
+            "--model-path, m, --extra-engine-args, /c/agg.yaml",
+        );
+        let worker = worker.replace(
+            "        mainContainer:\n          image",
+            &format!(
+                "        volumes: [{volume}]\n        mainContainer:\n          volumeMounts: [{{name: c, mountPath: /c}}]\n          image"
+            ),
+        );
+        let config = "kv_cache_config:\n      tokens_per_block: 64\n";
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: engine}}\ndata:\n  {key}: |\n    {config}---\n{worker}"
+        )
+    };
+
+    let sizes = |key: &str| {
+        let found = linted(&text(key));
+        let ids: Vec<&str> = shown(&found).into_iter().map(|(id, _)| id).collect();
+        ids.into_iter().filter(|id| *id == "KVT016").count()
+    };
+    assert_eq!((sizes("agg.yaml"), sizes("engine"), sizes("agg.conf")), (1, 1, 1));
+}
+
+#[test]
+fn sglang_publishes_where_a_publisher_is_named() {
+    let silent = |config: &str| {
+        let arguments = format!("--model-path, m, --kv-events-config, '{config}'");
+        let found = linted(&with_worker("replicas: 1", "sglang", "", &arguments));
+        found.flaws.iter().any(|flaw| flaw.id == "KVT003")
+    };
+
+    assert!(silent(r#"{"enable_kv_cache_events":true}"#));
+    assert!(silent(r#"{"publisher":"null","endpoint":"tcp://*:5557"}"#));
+    assert!(!silent(r#"{"publisher":"zmq","endpoint":"tcp://*:5557"}"#));
+}
+
+#[test]
 fn numbers_and_switches_that_are_none_are_findings() {
     let mode = ("DYN_ROUTER_MODE", "kv");
     let of = |release: &str, name: &str, value: &str| {

@@ -1,7 +1,7 @@
 //! Workers on which publishing of KV events is not enabled.
 
 use crate::diagnose;
-use crate::domain::{Backend, ClaimOf, ClaimValue, ClaimWhat, Role, SetBy, Severity};
+use crate::domain::{Backend, ClaimOf, ClaimValue, ClaimWhat, SetBy, Severity};
 use crate::dynamo::{engine, flag};
 use crate::lint::edit::holds_token;
 use crate::lint::judge::Scene;
@@ -12,7 +12,7 @@ use crate::lint::{Edit, Flaw};
 /// Returns the corrections that make silent workers publish.
 pub(super) fn publishing(scene: &Scene<'_, '_>) -> Vec<Edit> {
     let workers = scene.workers().map(|(_, part)| part);
-    let silent = workers.filter(|part| part.role != Role::Decode && !part.words().is_empty());
+    let silent = workers.filter(|part| scene.computes_prompts(part) && !part.words().is_empty());
     silent.filter_map(|part| mend_silence(scene, part, scene.version_of(part))?.2).collect()
 }
 
@@ -21,8 +21,8 @@ pub(super) fn silent(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Fla
     let claimed = publishes(part).is_some();
     let unknown = part.unread.is_some()
         || part.hides(ClaimWhat::PublishesEvents, ClaimOf::Publisher).is_some();
-    // Decode workers publish nothing by design; the command that an image starts by default is unknown.
-    if part.role == Role::Decode || part.words().is_empty() || (unknown && !claimed) {
+    // The command that an image starts by default is unknown.
+    if !scene.computes_prompts(part) || part.words().is_empty() || (unknown && !claimed) {
         return;
     }
     let version = scene.version_of(part);

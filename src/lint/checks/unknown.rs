@@ -1,7 +1,7 @@
 //! Values that Dynamo does not know (KVT104).
 
-use crate::domain::{Claim, ClaimValue, ClaimWhat, Role, SetBy};
-use crate::dynamo::router::MODES;
+use crate::domain::{Claim, ClaimValue, ClaimWhat, Role, SetBy, Severity};
+use crate::dynamo::router::{MODES, ROUND_ROBIN};
 use crate::lint::Flaw;
 use crate::lint::edit::holds_token;
 use crate::lint::judge::Scene;
@@ -46,6 +46,9 @@ pub(in crate::lint) fn unknown_values(scene: &Scene<'_, '_>, found: &mut Vec<Fla
             if !holds_json && !is_shown(*what, value) {
                 flaw.spots.iter_mut().for_each(|spot| label(claim).clone_into(&mut spot.what));
             }
+            if wrong.is_note {
+                flaw.severity = Severity::Info;
+            }
             let better = wrong.better.and_then(|better| scene.change(part, claim, &better));
             flaw.edits.extend(better);
             found.push(flaw);
@@ -66,6 +69,10 @@ fn is_shown(what: ClaimWhat, value: &str) -> bool {
     word && plain && !holds_token(value)
 }
 
+/// From this release on a frontend with an unknown router mode does not start (1.6.1
+/// `common/configuration/groups/router_args.py:423`; 0.9.0 `frontend/main.py:399` takes it for round-robin).
+const MODES_ARE_CHECKED: (u32, u32) = (1, 6);
+
 /// The largest block, in tokens, that is taken for one.
 const LARGEST: i64 = 1 << 20;
 
@@ -79,6 +86,8 @@ struct Wrong {
     fix: String,
     /// The value that was obviously intended.
     better: Option<String>,
+    /// True where the process does what was intended all the same.
+    is_note: bool,
 }
 
 fn label(claim: &Claim) -> &str {
@@ -88,26 +97,10 @@ fn label(claim: &Claim) -> &str {
 fn wrong(part: &Part<'_>, what: ClaimWhat, claim: &Claim, value: &str) -> Option<Wrong> {
     let is_flag = claim.set_by.as_ref().and_then(SetBy::flag).is_some();
     match what {
-        ClaimWhat::RouterMode => {
-            let known = MODES.contains(&value);
-            let better = means_kv(value).then(|| "kv".to_owned());
-            let fix = match &better {
-                Some(better) => format!("Use {better}."),
-                None => format!("Use one of {}.", MODES.join(", ")),
-            };
-            (!known).then_some(Wrong {
-                is: "not a Dynamo router mode",
-                effect: if is_flag {
-                    "The frontend does not start."
-                } else {
-                    "The frontend silently routes by round-robin, not by cached blocks."
-                },
-                fix,
-                better,
-            })
-        }
+        ClaimWhat::RouterMode => mode(part, is_flag, value),
         ClaimWhat::BlockSize => {
-            // Python takes signs and grouped digits.
+            // Python takes signs, grouped digits and spaces around them.
+            let value = value.trim();
             let read = value.replace('_', "").parse::<i64>();
             if read.as_ref().is_ok_and(|size| !(1..=LARGEST).contains(size)) {
                 return Some(Wrong {
@@ -115,6 +108,7 @@ fn wrong(part: &Part<'_>, what: ClaimWhat, claim: &Claim, value: &str) -> Option
                     effect: "A block size must be between 1 and 1,048,576 tokens.",
                     fix: "Use the block size of the workers' engine.".to_owned(),
                     better: None,
+                    is_note: false,
                 });
             }
             let read = read.is_ok();
@@ -123,6 +117,7 @@ fn wrong(part: &Part<'_>, what: ClaimWhat, claim: &Claim, value: &str) -> Option
             (!read).then(|| number(part, "not a whole number", better))
         }
         ClaimWhat::OverlapWeight | ClaimWhat::OverlapCredit | ClaimWhat::RouterTemperature => {
+            let value = value.trim();
             let read = |value: &str| value.replace('_', "").parse::<f64>().is_ok();
             let better = Some(value.replace(',', ".")).filter(|better| read(better));
             (!read(value)).then(|| number(part, "not a number", better))
@@ -137,15 +132,42 @@ fn wrong(part: &Part<'_>, what: ClaimWhat, claim: &Claim, value: &str) -> Option
             },
             fix: "Use true or false.".to_owned(),
             better: None,
+            is_note: false,
         }),
         ClaimWhat::PublishesEvents if is_flag => Some(Wrong {
             is: "not JSON",
             effect: "The engine does not start.",
             fix: "Use a JSON object.".to_owned(),
             better: None,
+            is_note: false,
         }),
         _ => None,
     }
+}
+
+/// Returns the fault of a router mode that Dynamo does not know.
+fn mode(part: &Part<'_>, is_flag: bool, value: &str) -> Option<Wrong> {
+    let known = MODES.contains(&value);
+    let hyphenated = value.trim().replace('_', "-");
+    let hyphenated = MODES.contains(&hyphenated.as_str()).then_some(hyphenated);
+    let better = if means_kv(value) { Some("kv".to_owned()) } else { hyphenated };
+    let starts = !is_flag && part.version().is_none_or(|it| it < MODES_ARE_CHECKED);
+    let fix = match &better {
+        Some(better) => format!("Use {better}."),
+        None => format!("Use one of {}.", MODES.join(", ")),
+    };
+    (!known).then_some(Wrong {
+        is: "not a Dynamo router mode",
+        effect: if starts {
+            "The frontend silently routes by round-robin, not by cached blocks."
+        } else {
+            "The frontend does not start."
+        },
+        // It does what was meant all the same.
+        is_note: starts && better.as_deref() == Some(ROUND_ROBIN),
+        fix,
+        better,
+    })
 }
 
 /// Returns the fault of a value that should be a number. Dynamo's Python processes reject it at start; gateway
@@ -163,5 +185,6 @@ fn number(part: &Part<'_>, is: &'static str, better: Option<String>) -> Wrong {
             None => "Use a number in digits.".to_owned(),
         },
         better,
+        is_note: false,
     }
 }

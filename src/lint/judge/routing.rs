@@ -130,7 +130,7 @@ impl Scene<'_, '_> {
         let Some(finding) = raised("KVT017", evidence) else { return };
         let mut flaw = self.flaw("KVT017", &finding);
         // Workers that only decode have no use for it.
-        for (_, part) in self.workers().filter(|(_, part)| part.role != Role::Decode) {
+        for (_, part) in self.workers().filter(|(_, part)| self.computes_prompts(part)) {
             let claim = part.claims.get(&(ClaimWhat::PrefixReuse, ClaimOf::Engine));
             if claim.is_none_or(|claim| claim.value != ClaimValue::Flag(false)) {
                 continue;

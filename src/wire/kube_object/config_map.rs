@@ -37,11 +37,13 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
     for (key, text) in data {
         let Some(text) = text.as_str() else { continue };
         let extension = key.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
-        if !["yaml", "yml", "json"].contains(&extension.as_str()) {
+        let named = ["yaml", "yml", "json"].contains(&extension.as_str());
+        // A volume may give a key any path, so its name need not say what it holds.
+        if !named && !text.contains(':') {
             continue;
         }
         let read = if object.gone { Ok(None) } else { engine_config::from_yaml(text) };
-        unreadable |= read.is_err() || text.starts_with(NO_YAML);
+        unreadable |= named && (read.is_err() || text.starts_with(NO_YAML));
         let settings = read.unwrap_or_default();
         facts.other.push(Fact::ConfigFile(ConfigFile {
             config_map: Arc::clone(&object.name),

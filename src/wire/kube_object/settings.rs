@@ -461,6 +461,10 @@ impl Read for Kind {
     /// default either.
     fn given_as_text(self, value: Option<&str>) -> Option<ClaimValue> {
         match self {
+            // An empty number is none either.
+            Self::Count if value.is_some_and(|text| text.trim().is_empty()) => {
+                Some(ClaimValue::Text("".into()))
+            }
             Self::Count | Self::Decimal | Self::Switch => Self::Text.read(value, false),
             Self::EventsConfig | Self::EventsSwitch => {
                 let broken = |text: &str| serde_json::from_str::<IgnoredAny>(text).is_err();
@@ -472,12 +476,15 @@ impl Read for Kind {
 
     /// Reads a value. `off` is true for the flag that denies.
     fn read(self, value: Option<&str>, off: bool) -> Option<ClaimValue> {
+        let given = value;
         let value = value.map(str::trim);
         match self {
             Self::Count => value?.parse().ok().map(ClaimValue::Count),
             Self::Decimal => value?.parse().ok().and_then(millionths),
+            // Dynamo compares words as they are, with the spaces around them.
             Self::Text => {
-                value.filter(|text| !text.is_empty()).map(|t| ClaimValue::Text(shared(t)))
+                let given = given.filter(|text| !text.trim().is_empty());
+                given.map(|text| ClaimValue::Text(shared(text)))
             }
             Self::Switch => match value.map(str::to_ascii_lowercase).as_deref() {
                 None => Some(ClaimValue::Flag(!off)),
@@ -485,13 +492,11 @@ impl Read for Kind {
                 Some("false" | "0" | "no" | "off") => Some(ClaimValue::Flag(false)),
                 Some(_) => None,
             },
-            // `--kv-events-config '{"enable_kv_cache_events": true}'`
+            // `--kv-events-config '{"publisher": "zmq"}'`
             Self::EventsConfig => {
                 let config: Value = serde_json::from_str(value?).ok()?;
-                let enabled = config.get("enable_kv_cache_events").and_then(Value::as_bool);
                 let publisher = config.get("publisher").and_then(Value::as_str);
-                let sent = enabled.or(publisher.map(|name| name != "null"))?;
-                Some(ClaimValue::Flag(sent))
+                Some(ClaimValue::Flag(publisher.is_some_and(|name| name != "null")))
             }
             Self::EventsSwitch => {
                 let config: Value = serde_json::from_str(value?).ok()?;
@@ -557,19 +562,21 @@ pub(super) fn role_of(command: &Command, kind: &str, sub_kind: &str) -> Role {
     }
 }
 
-/// Returns whether a worker serves whole requests or a part of them.
+/// Returns whether a worker serves whole requests or a part of them. Engines follow their flags and variables, whatever
+/// the component is called (`vllm/args.py`, `sglang/args.py`, `trtllm/args.py` of 0.9.0 and 1.6.1).
 fn part_of_worker(command: &Command, kind: &str, sub_kind: &str) -> Role {
-    let mode = command.flag(&[flag::DISAGGREGATION_MODE]);
-    let mode = mode.or(|| command.variable(&[variable::TRTLLM_DISAGGREGATION_MODE])).value();
+    let variables = [variable::TRTLLM_DISAGGREGATION_MODE, variable::VLLM_DISAGGREGATION_MODE];
+    let reading = command.flag(&[flag::DISAGGREGATION_MODE]);
+    let reading = reading.or(|| command.variable(&variables));
+    let unsaid = matches!(command.module, Some(Module::Engine(_))) && reading == Reading::Unset;
+    let mode = reading.value();
     let has = |name| command.flag(&[name]).is_set();
-    if has(flag::IS_PREFILL_WORKER)
-        || [kind, sub_kind].contains(&"prefill")
-        || mode == Some("prefill")
-    {
+    let is_called = |name| [kind, sub_kind].contains(&name);
+    if has(flag::IS_PREFILL_WORKER) || is_called("prefill") || mode == Some("prefill") {
         Role::Prefill
     } else if has(flag::IS_DECODE_WORKER)
-        || [kind, sub_kind].contains(&"decode")
         || mode == Some("decode")
+        || (is_called("decode") && !unsaid)
     {
         Role::Decode
     } else {
