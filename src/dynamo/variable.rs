@@ -14,7 +14,7 @@ names! {
     EVENT_PLANE_HOST = "DYN_EVENT_PLANE_HOST", "The address that a worker advertises for its ZMQ events.";
     FILE_KV = "DYN_FILE_KV", "The directory of discovery records in files.";
     HTTP_PORT = "DYN_HTTP_PORT", "The port of a frontend.";
-    KV_BLOCK_SIZE = "DYN_KV_BLOCK_SIZE", "Block size of a gateway plugin.";
+    KV_BLOCK_SIZE = "DYN_KV_BLOCK_SIZE", "Block size of a gateway plugin, in 0.9.";
     KV_CACHE_BLOCK_SIZE = "DYN_KV_CACHE_BLOCK_SIZE", "Block size that a frontend declares.";
     KV_EVENTS = "DYN_KV_EVENTS", "Whether the router follows KV events, in 0.9.";
     KV_OVERLAP_SCORE_WEIGHT = "DYN_KV_OVERLAP_SCORE_WEIGHT", "Weight of the overlap, in 0.9.";

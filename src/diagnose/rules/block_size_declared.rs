@@ -30,8 +30,8 @@ impl Rule for BlockSizeDeclared {
          block size. In {release::span} the router inside dynamo.frontend does not read this setting: it uses the \
          size in the workers' model card. A wrong value here therefore does not explain missing cache hits by \
          itself. There are two exceptions, and in both a difference is KVT001. From 1.0 to 1.2 a frontend with \
-         {flag::CHAT_PROCESSOR} ({variable::CHAT_PROCESSOR}) does hash with this size. Standalone routers and gateway \
-         plugins hash with a size of their own setting.\nDetected by comparing the setting on the frontend's pod \
+         {flag::CHAT_PROCESSOR} ({variable::CHAT_PROCESSOR}) does hash with this size. Standalone routers, and gateway \
+         plugins in 0.9, hash with a size of their own setting.\nDetected by comparing the setting on the frontend's pod \
          with the sizes that workers report, or, while KVT001 is active, with the size that its fix gives them. \
          The built-in default is a note, and is ignored once requests have cache hits. A value written in the \
          configuration is a warning. If the router does not read that value, the warning never changes the exit \
@@ -54,7 +54,7 @@ impl Rule for BlockSizeDeclared {
     fn versions(&self) -> &'static str {
         "{release::span}: the router inside dynamo.frontend hashes with the size in the workers' model card, not \
          with this one. Exception: 1.0 to 1.2 with {flag::CHAT_PROCESSOR}. dynamo.router \
-         ({flag::ROUTER_BLOCK_SIZE}, default 128) and gateway plugins use their own size."
+         ({flag::ROUTER_BLOCK_SIZE}, default 128) uses its own size, and so do gateway plugins in 0.9."
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {

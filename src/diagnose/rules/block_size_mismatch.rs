@@ -74,8 +74,8 @@ impl Rule for BlockSizeMismatch {
 
     fn versions(&self) -> &'static str {
         "TensorRT-LLM: up to 1.3 nothing compares the two sizes; from 1.4 the publisher uses the engine's. \
-         dynamo.router and gateway plugins hash with their own size in every version; frontends with \
-         {flag::CHAT_PROCESSOR} do so from 1.0 to 1.2."
+         dynamo.router hashes with its own size in every version, gateway plugins in 0.9, frontends with \
+         {flag::CHAT_PROCESSOR} from 1.0 to 1.2."
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
@@ -362,15 +362,6 @@ fn configured(evidence: &Evidence) -> Option<Mismatch> {
         .find_map(|of| evidence.agreed(of))
         .filter(|claim| claim.ground > Ground::Default);
     let router = worker.and_then(|worker| other_router(evidence, worker));
-    // A flag may say otherwise than the card that the worker runs with.
-    let (worker, router) = match router {
-        None => {
-            let seen = |claim: &&SizeClaim| claim.ground == Ground::Observed;
-            let card = evidence.agreed(ClaimOf::Card).filter(seen);
-            (card, card.and_then(|card| other_router(evidence, card)).filter(seen))
-        }
-        Some(_) => (worker, router),
-    };
     let (summary, proofs, (fix, target)) = if let Some((publisher, engine)) = sizes {
         let who = engine.who(evidence);
         (

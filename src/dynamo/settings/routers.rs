@@ -25,13 +25,12 @@ pub(super) const STANDALONE: &[Setting] =
         .env(&[Name::since(variable::ROUTER_BLOCK_SIZE, 1, 0)])
         .or(Default::Count(128))];
 
-/// The plugin's variables were renamed once; it refuses to start without a block size
-/// (ai-dynamo/dynamo, `deploy/inference-gateway`).
+/// The plugin's variables were renamed once. From 1.0 on it takes the block size from the model card, and only logs
+/// the variable of frontends (ai-dynamo/dynamo, `deploy/inference-gateway`, `dynamo_kv_scorer/plugin.go`).
 pub(super) const GATEWAY: &[Setting] = &[
     Setting::new(What::BlockSize, &[Router], Kind::Count, &[]).env(&[
-        Name::always(variable::KV_BLOCK_SIZE),
-        Name::always(variable::OLD_KV_BLOCK_SIZE),
-        Name::always(variable::KV_CACHE_BLOCK_SIZE),
+        Name::before(variable::KV_BLOCK_SIZE, 1, 0),
+        Name::before(variable::OLD_KV_BLOCK_SIZE, 1, 0),
     ]),
     Setting::new(What::OverlapWeight, &[Router], Kind::Decimal, &[]).env(&[
         Name::always(variable::OVERLAP_SCORE_WEIGHT),
