@@ -391,7 +391,8 @@ impl Evidence {
     }
 
     /// Returns the workers' settings of publishing, when all say no, the router would listen, requests
-    /// came to present workers, and no event did. What gone workers published says nothing of their successors.
+    /// came to present workers, and no event did. What gone workers published says nothing of their successors. Requests
+    /// from before kvtop listened count where routers found nothing cached for any of them.
     pub fn mute(&self) -> Option<Vec<&OfWorker<bool>>> {
         let settings = &self.settings;
         let publishing = settings.publishes.iter();
@@ -399,12 +400,20 @@ impl Evidence {
         let gone = || self.ranks.iter().filter(|rank| rank.gone);
         let left: u64 = gone().map(|rank| rank.tally.requests.routed).sum();
         let routed = self.router.tally.routed.saturating_sub(left);
-        let served = routed >= self.thresholds.min_silent_routed;
+        let served = routed.max(self.blind_before()) >= self.thresholds.min_silent_routed;
         let theirs = gone().any(|rank| rank.last_event.is_some());
         let heard = (self.router.tally.events > 0 && !theirs)
             || self.present().any(|rank| rank.last_event.is_some());
         let all = !settings.publishes.is_empty() && publishing.clone().all(|of| !of.set.value);
         (all && listens && served && !heard).then(|| publishing.collect())
+    }
+
+    /// Returns the requests of the window, those from before kvtop listened included, if routers found nothing cached for
+    /// any of them: 0 if they found something, or did not say.
+    pub fn blind_before(&self) -> u64 {
+        let told = &self.router.told;
+        let all = told.overlaps.best();
+        if all.known > 0 && all.known == all.zero { told.routed } else { 0 }
     }
 
     /// Returns why counts of the window cannot be compared between workers, when they cannot: one was

@@ -102,7 +102,7 @@ impl Learner<'_> {
     /// are there, however long ago they started (seen in 1.6.1, dynamo-kv-router `sequences/multi_worker`; a router of
     /// 0.9.0, dynamo-llm `kv_router/sequence.rs`, said nothing of them).
     pub(super) fn arrived(&mut self, router: &Arc<str>, worker: WorkerId, at: Timestamp) {
-        let began = self.known.routing.router.pod(router).and_then(|pod| pod.follows);
+        let began = self.known.routing.router.known(router).and_then(|pod| pod.follows);
         if began.is_none_or(|began| at > began.after(ROUTER_STARTS)) {
             self.known.fleet.arrivals.add(worker, at);
         }

@@ -241,12 +241,11 @@ impl Learner<'_> {
             Origin::Log { pod, .. } => {
                 self.known.fleet.workers.note_pod(pod);
                 self.known.times.logs = Some(earliest(self.known.times.logs, frame.happened()));
-                if let Some(warnings) = self.known.routing.router.pod(pod) {
-                    warnings.follows.get_or_insert(frame.happened());
-                    warnings.read = true;
-                    let named = ["worker", "prefill", "decode"].iter().any(|it| pod.contains(it));
-                    warnings.assumed = self.known.options.logs_named && !named;
-                }
+                let warnings = self.known.routing.router.pod(pod);
+                warnings.follows.get_or_insert(frame.happened());
+                warnings.read = true;
+                let named = ["worker", "prefill", "decode"].iter().any(|it| pod.contains(it));
+                warnings.assumed = self.known.options.logs_named && !named;
             }
             Origin::Metrics { pod, .. } => self.known.fleet.workers.note_pod(pod),
             Origin::Jetstream { stream, seq: 1, .. } => {

@@ -124,9 +124,7 @@ impl Learner<'_> {
     }
 
     fn formula(&mut self, term: &FormulaTerm, at: Timestamp) {
-        if let Some(pod) = self.known.routing.router.pod(&term.router) {
-            pod.weight = Some(term.weight);
-        }
+        self.known.routing.router.pod(&term.router).weight = Some(term.weight);
         self.known.index.explorer.term(term, at);
         self.known.routing.decisions.term(term.clone());
     }
@@ -217,10 +215,8 @@ impl Learner<'_> {
         }
         let live = self.known.times.is_live(at);
         let pod = self.known.routing.router.pod(&warning.pod);
-        let router = pod.is_some_and(|pod| {
-            pod.note_live(warning.kind, live);
-            pod.is_router(&warning.pod)
-        });
+        pod.note_live(warning.kind, live);
+        let router = pod.is_router(&warning.pod);
         if router && matches!(warning.kind, WarningKind::ParentMissing { .. }) {
             self.refused_by_router(warning, missed, at);
         }

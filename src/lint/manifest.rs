@@ -114,6 +114,13 @@ pub(super) fn read<'a>(
         sources,
         refused,
     };
+    for sheet in sheets {
+        if let Some(line) = unbuilt(sheet, sources) {
+            let why =
+                "an overlay that is not built; pipe `kubectl kustomize …` into `kvtop lint -`";
+            reader.refused.push(Unreadable { file: sheet.file, line, why: why.to_owned() });
+        }
+    }
     let mut groups: BTreeMap<Group, Vec<Part<'a>>> = BTreeMap::new();
     let mut left = PART_LIMIT;
     for object in &objects {
@@ -168,6 +175,31 @@ impl Group {
             name: name.to_owned(),
         }
     }
+}
+
+/// Keys of a kustomization that change the objects which it names, or make some.
+const CHANGING: [&str; 9] = [
+    "patches",
+    "patchesStrategicMerge",
+    "patchesJson6902",
+    "components",
+    "replacements",
+    "configMapGenerator",
+    "helmCharts",
+    "images",
+    "replicas",
+];
+
+/// Returns the line of the part of a kustomization that changes objects: how they will be is only known once it is
+/// built. None for other documents.
+fn unbuilt(sheet: &Sheet, sources: &[Source]) -> Option<usize> {
+    let root = &sheet.document.root;
+    let name = sources.get(sheet.file).map_or("", |source| source.name.as_ref());
+    let name = name.rsplit('/').next().unwrap_or_default();
+    let is_one = ["kustomization.yaml", "kustomization.yml"].contains(&name)
+        || root.string("kind") == Some("Kustomization");
+    let mut changing = CHANGING.into_iter().filter_map(|key| root.get(key));
+    changing.next().filter(|_| is_one).map(|node| node.line)
 }
 
 /// Returns the folder of a file.

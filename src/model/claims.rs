@@ -43,9 +43,9 @@ impl Claims {
         let key = (claim.what, claim.of, claim.subject.clone(), source, claim.model.clone());
         self.doubted.remove(&key);
         match self.kept.get_mut(&key) {
-            // The same value may be set elsewhere now.
             Some(known) if known.claim.value == claim.value => {
-                if known.claim != *claim {
+                // The same value may be set elsewhere now. Of lines that repeat, the first is quoted.
+                if claim.medium != Medium::Logs && known.claim != *claim {
                     known.claim = claim.clone();
                 }
                 known.last = at;

@@ -14,6 +14,9 @@ use crate::domain::{GaugeName, LogWarning, Timestamp, WarningKind};
 /// Most pods that are told apart.
 const POD_LIMIT: usize = 4096;
 
+/// Pods that make room at once.
+const LET_GO_AT_ONCE: usize = POD_LIMIT / 16;
+
 /// The time for which metrics count as those of the present.
 const FRESH: Duration = Duration::from_secs(60);
 
@@ -168,13 +171,31 @@ fn mean(parts: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
     (count > 0.0).then(|| sum / count)
 }
 
+/// Lets the pods of a full map go whose last act, by `last`, is longest ago: several at once, so that a flood of names
+/// does not look for them each time.
+fn make_room<K: Ord, V>(pods: &mut BTreeMap<K, V>, last: impl Fn(&V) -> Option<Timestamp>) {
+    if pods.len() < POD_LIMIT {
+        return;
+    }
+    let mut acts: Vec<Option<Timestamp>> = pods.values().map(&last).collect();
+    let (_, bound, _) = acts.select_nth_unstable(LET_GO_AT_ONCE - 1);
+    let bound = *bound;
+    let mut left = LET_GO_AT_ONCE;
+    pods.retain(|_, pod| {
+        let goes = left > 0 && last(pod) <= bound;
+        left -= usize::from(goes);
+        !goes
+    });
+}
+
 impl Router {
-    /// Returns the counts of `pod`, made when it is new.
-    pub fn pod(&mut self, pod: &Arc<str>) -> Option<&mut PodWarnings> {
-        if !self.pods.contains_key(pod) && self.pods.len() >= POD_LIMIT {
-            return None;
+    /// Returns the counts of `pod`, made when it is new. Of too many those that did nothing for longest are let go: over
+    /// months pods are replaced many times.
+    pub fn pod(&mut self, pod: &Arc<str>) -> &mut PodWarnings {
+        if !self.pods.contains_key(pod) {
+            make_room(&mut self.pods, PodWarnings::last_act);
         }
-        Some(self.pods.entry(Arc::clone(pod)).or_default())
+        self.pods.entry(Arc::clone(pod)).or_default()
     }
 
     /// Returns the counts of `pod`, when there are any.
@@ -204,8 +225,8 @@ impl Router {
     /// index took in or refused.
     pub fn gauge(&mut self, pod: &str, name: GaugeName, value: f64, at: Timestamp) -> RouterTally {
         let mut grown = RouterTally::default();
-        if !self.scrapes.contains_key(pod) && self.scrapes.len() >= POD_LIMIT {
-            return grown;
+        if !self.scrapes.contains_key(pod) {
+            make_room(&mut self.scrapes, |scraped| Some(scraped.at));
         }
         let scraped = self.scrapes.entry(pod.to_owned()).or_default();
         scraped.at = scraped.at.max(at);
@@ -318,7 +339,7 @@ impl Router {
         at: Timestamp,
     ) -> Refusals {
         let mut refusals = Refusals::default();
-        let Some(pod) = self.pod(&warning.pod) else { return refusals };
+        let pod = self.pod(&warning.pod);
         match warning.kind {
             WarningKind::ParentMissing { blocks, .. } => {
                 pod.parent += 1;
@@ -352,6 +373,10 @@ impl Router {
 }
 
 impl PodWarnings {
+    fn last_act(&self) -> Option<Timestamp> {
+        self.last_routed.max(self.last_parent).max(self.last_remove).max(self.follows)
+    }
+
     /// Notes that its process started at `at`.
     pub fn start(&mut self, at: Timestamp) {
         self.began = self.began.max(Some(at));
@@ -404,6 +429,21 @@ mod tests {
         let mean = router.ttft_mean(|_| true, NOW).unwrap();
 
         assert!((mean - 51.0 / 201.0).abs() < 1e-9, "{mean}");
+    }
+
+    #[test]
+    fn of_too_many_pods_the_idlest_is_let_go() {
+        let mut router = Router::default();
+        for number in 0..=POD_LIMIT as u64 {
+            let name: Arc<str> = format!("fe-{number}").into();
+            router.pod(&name).decide(false, NOW.after(Duration::from_secs(number)));
+            let at = NOW.after(Duration::from_secs(number));
+            router.gauge(&name, GaugeName::Queued, 1.0, at);
+        }
+
+        assert_eq!(router.pods().count(), POD_LIMIT - LET_GO_AT_ONCE + 1);
+        assert!(router.known("fe-0").is_none() && router.known("fe-4096").is_some());
+        assert_eq!(router.queued(|_| true), Some(3841.0));
     }
 
     #[test]

@@ -57,3 +57,21 @@ fn a_worker_that_a_router_removed_is_gone_while_nobody_lists_workers() {
 
     assert!(wrong(&seen).is_empty(), "{}", check::text(&seen));
 }
+
+#[test]
+fn workers_that_are_not_told_to_publish_are_found_while_nothing_is_asked() {
+    let seen = seen("nobody_publishes_met_idle_161");
+
+    let finding = found(&seen, "KVT003").unwrap_or_else(|| panic!("{}", check::text(&seen)));
+    assert_eq!(finding.severity, Severity::Critical);
+    assert!(finding.summary.ends_with("had a cache hit."), "{}", finding.summary);
+}
+
+#[test]
+fn what_a_container_published_does_not_speak_for_the_next_one_in_its_pod() {
+    let seen = seen("silent_since_its_restart_090");
+
+    let finding = found(&seen, "KVT003").unwrap_or_else(|| panic!("{}", check::text(&seen)));
+    assert_eq!(finding.severity, Severity::Critical);
+    assert_eq!(finding.subjects.len(), 1, "{finding:?}");
+}

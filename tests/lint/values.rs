@@ -204,3 +204,18 @@ fn a_line_that_goes_is_said_to_go_and_a_comment_says_what_it_was_said_of() {
     let sources = [Source { name: "quoted.yaml".into(), text }];
     assert_eq!(shown(&lint(&corrected(&sources, &found))), []);
 }
+
+#[test]
+fn an_overlay_that_is_not_built_is_not_taken_for_what_it_names() {
+    let text = with_env("1.1.1", &[("DYN_ROUTER_MODE", "round-robin")]);
+    let of = |overlay: &str| {
+        let source = |name: &str, text: &str| Source { name: name.into(), text: text.to_owned() };
+        lint(&[source("base/dgd.yaml", &text), source("over/kustomization.yaml", overlay)])
+    };
+
+    let found = of("resources: [../base]\npatches:\n- path: patch.yaml\n");
+    assert_eq!(found.unreadable.len(), 1, "{found:?}");
+    assert!(found.unreadable[0].1.why.contains("kubectl kustomize"), "{found:?}");
+    assert_eq!(report::lint::exit(&found), 3);
+    assert!(of("resources: [../base]\n").unreadable.is_empty());
+}

@@ -19,6 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Requests of so short a time may all have failed for the same reason, such as a worker that is still starting.
 const BURST: Duration = Duration::from_secs(3);
 
+/// Time by which the clocks of Kubernetes and of workers may differ.
+const CLOCKS: Duration = Duration::from_secs(5);
+
 /// Time without an event after which a worker that has to store blocks seems to have stopped publishing.
 const STOPPED: Duration = Duration::from_secs(60);
 
@@ -167,7 +170,8 @@ fn stopped(judged: &[&RankEvidence], evidence: &Evidence) -> Option<Verdict> {
 /// Returns the verdict when `loud` of the judged ranks publish, and none of the others was asked enough to accuse it.
 fn nobody_silent(judged: &[&RankEvidence], loud: usize) -> Verdict {
     // One that published earlier may have all its prompts cached.
-    let quiet = judged.iter().filter(|rank| !speaks(rank) && rank.last_event.is_none());
+    let never = |rank: &RankEvidence| rank.last_event.is_none() || spoke_before_its_start(rank);
+    let quiet = judged.iter().filter(|rank| !speaks(rank) && never(rank));
     let quiet: Vec<&str> = quiet.map(|rank| rank.name.as_ref()).collect();
     let [first, others @ ..] = quiet.as_slice() else {
         return Verdict::clear(phrase!("{} of {} ranks publish KV events", loud, judged.len()));
@@ -203,6 +207,14 @@ fn speaks(rank: &RankEvidence) -> bool {
     counters.stores + counters.removed_blocks + counters.cleared > 0
 }
 
+/// Returns true where all events of a rank are of an earlier process: what it seems to hold went with that one. A first
+/// event shortly before the start may be the present process's, by another clock.
+fn spoke_before_its_start(rank: &RankEvidence) -> bool {
+    let Some(born) = rank.born else { return false };
+    let earlier = rank.first_event.is_some_and(|first| first.after(CLOCKS) < born);
+    earlier && rank.last_event.is_some_and(|last| last < born)
+}
+
 fn is_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
     let limits = &evidence.thresholds;
     let overlap = rank.tally.requests.overlap();
@@ -224,7 +236,7 @@ fn is_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
     });
     // Blocks published earlier count too: all later prompts may be cached already.
     !speaks(rank)
-        && rank.held == 0
+        && (rank.held == 0 || spoke_before_its_start(rank))
         && asked
         && enough
         && (rank.past_known || found)
@@ -235,7 +247,7 @@ fn is_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
 
 /// Returns the finding if no worker publishes because none is configured to.
 fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<bool>]) -> Finding {
-    let routed = Count(evidence.router.tally.routed);
+    let heard = is_heard(evidence);
     let mut proofs: Vec<Proof> = mute
         .iter()
         .take(16)
@@ -253,8 +265,15 @@ fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<bool
             .at(of.set.at)
             .of_worker(of.worker)
     }));
-    let value = phrase!("0, while {} requests were routed", routed);
-    proofs.push(Proof::new(measure::KV_EVENTS, value, Origin::EventPlanes));
+    proofs.push(if heard {
+        let routed = Count(evidence.router.tally.routed);
+        let value = phrase!("0, while {} requests were routed", routed);
+        Proof::new(measure::KV_EVENTS, value, Origin::EventPlanes)
+    } else {
+        let value = phrase!("0 of {} requests", Count(evidence.blind_before()));
+        Proof::new(measure::CACHE_HITS, value, Origin::RouterLogs)
+            .heard(evidence.router.heard.routed)
+    });
     proofs.extend(reported::proof(evidence));
     let summary = mute_summary(evidence, mute, off);
     let also = if off.is_empty() {
@@ -268,7 +287,8 @@ fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<bool
     let on = if off.is_empty() { Phrase::default() } else { phrase!(" on {}", names(mute)) };
     Finding {
         severity: Severity::Critical,
-        grade: Grade::Confirmed,
+        // Of what came before it listened kvtop only knows what routers logged.
+        grade: if heard { Grade::Confirmed } else { Grade::Likely },
         summary,
         effect: "The router knows no cached blocks, so no request is routed to its cached prefix. Any cache hit \
                  is luck, not routing."
@@ -291,23 +311,30 @@ fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<bool
 }
 
 fn mute_summary(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<bool>]) -> Phrase {
-    let routed = Count(evidence.router.tally.routed);
+    let without = if is_heard(evidence) {
+        phrase!("{} requests produced no event", Count(evidence.router.tally.routed))
+    } else {
+        phrase!("none of {} requests had a cache hit", Count(evidence.blind_before()))
+    };
     if off.is_empty() {
         phrase!(
-            "No worker publishes KV events: publishing is not enabled on any of {}, and {} requests \
-             produced no event.",
+            "No worker publishes KV events: publishing is not enabled on any of {}, and {}.",
             mute.len(),
-            routed
+            without
         )
     } else {
         phrase!(
-            "No worker publishes KV events ({} requests produced none): publishing is not enabled on {}, \
-             and prefix caching is off on {}.",
-            routed,
+            "No worker publishes KV events ({}): publishing is not enabled on {}, and prefix caching is off on {}.",
+            without,
             names(mute),
             names(off)
         )
     }
+}
+
+/// Returns true where kvtop listened while enough requests came to expect events.
+fn is_heard(evidence: &Evidence) -> bool {
+    evidence.router.tally.routed >= evidence.thresholds.min_silent_routed
 }
 
 /// Lists the names of workers, at most the first four.

@@ -11,7 +11,7 @@ use crate::model::{MissingParent, Stored, Watch};
 
 impl Learner<'_> {
     pub(super) fn router_start(&mut self, start: &RouterStart, at: Timestamp) {
-        let Some(pod) = self.known.routing.router.pod(&start.pod) else { return };
+        let pod = self.known.routing.router.pod(&start.pod);
         pod.follows = pod.follows.max(Some(at));
         if start.follows {
             // It says first that it adds workers, then that it starts.

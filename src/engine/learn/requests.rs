@@ -89,9 +89,7 @@ impl Learner<'_> {
         if self.known.routing.decisions.repeats(decision, at) {
             return;
         }
-        if let Some(pod) = self.known.routing.router.pod(&decision.router) {
-            pod.decide(decision.forwarded, at);
-        }
+        self.known.routing.router.pod(&decision.router).decide(decision.forwarded, at);
         self.known.routing.router.decisions += 1;
         if decision.forwarded {
             return;

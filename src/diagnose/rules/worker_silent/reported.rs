@@ -66,7 +66,8 @@ pub(super) fn unbound(evidence: &Evidence, judged: &[&RankEvidence]) -> Option<F
 
 /// Finds workers that the routers' own metric reports as having no event source, if no event arrives at all.
 pub(super) fn sourceless(evidence: &Evidence) -> Option<Finding> {
-    let served = served(evidence);
+    let heard = served(evidence);
+    let served = heard.max(evidence.blind_before());
     let count = evidence.router.sourceless;
     // One that published earlier has a source.
     let published = evidence.present().any(|rank| rank.last_event.is_some());
@@ -74,15 +75,23 @@ pub(super) fn sourceless(evidence: &Evidence) -> Option<Finding> {
         return None;
     }
     let workers = if count == 1 { Phrase::from("1 worker") } else { phrase!("{} workers", count) };
-    let value = phrase!("0, while {} requests were served", Count(served));
-    let mut proofs =
-        vec![Proof::new(measure::KV_EVENTS, value, Origin::EventPlanes).at(evidence.at)];
-    proofs.extend(proof(evidence));
+    let (first, seen) = if heard >= evidence.thresholds.min_silent_routed {
+        let value = phrase!("0, while {} requests were served", Count(served));
+        let proof = Proof::new(measure::KV_EVENTS, value, Origin::EventPlanes);
+        (proof.at(evidence.at), Phrase::from("no event was seen"))
+    } else {
+        // They came before kvtop listened.
+        let value = phrase!("0 of {} requests", Count(served));
+        let proof = Proof::new(measure::CACHE_HITS, value, Origin::RouterLogs);
+        let proof = proof.heard(evidence.router.heard.routed);
+        (proof, phrase!("none of {} requests had a cache hit", Count(served)))
+    };
+    let proofs = std::iter::once(first).chain(proof(evidence)).collect();
     Some(
         Finding::new(
             Severity::Critical,
             Grade::Confirmed,
-            phrase!("The router's metric reports {} without a source of KV events, and no event was seen.", workers),
+            phrase!("The router's metric reports {} without a source of KV events, and {}.", workers, seen),
             proofs,
         )
         .means(EFFECT, "One KV event from any worker.")
