@@ -251,12 +251,8 @@ pub(super) fn look_within(found: Found, budget: Arc<Budget>) -> Result<Live, Run
     look_for(found, budget, Viewer::Command)
 }
 
-fn look_for(found: Found, budget: Arc<Budget>, viewer: Viewer) -> Result<Live, RunError> {
-    let Found { client, args, asked, unsure } = found;
-    let args = &args;
-    let (emitter, frames, ahead) = channels(viewer, budget);
-    let namespace = Arc::clone(client.namespace());
-    let (wanted, followed) = watch::channel(Wanted::default());
+/// Tells of options that have no effect where everything is found in Kubernetes.
+fn tell_ignored(args: &SourceArgs) {
     if !args.frontend_url.is_empty() {
         tell(
             "kvtop: --frontend-url is ignored: the namespace's frontends are discovered automatically",
@@ -265,6 +261,20 @@ fn look_for(found: Found, budget: Arc<Budget>, viewer: Viewer) -> Result<Live, R
     if !args.logs.is_empty() {
         tell("kvtop: --logs is ignored: the namespace's logs are read from Kubernetes");
     }
+    if args.discovery_dir.is_some() {
+        tell(
+            "kvtop: --discovery-dir is ignored: the namespace's records are read from Kubernetes or etcd",
+        );
+    }
+}
+
+fn look_for(found: Found, budget: Arc<Budget>, viewer: Viewer) -> Result<Live, RunError> {
+    let Found { client, args, asked, unsure } = found;
+    let args = &args;
+    let (emitter, frames, ahead) = channels(viewer, budget);
+    let namespace = Arc::clone(client.namespace());
+    let (wanted, followed) = watch::channel(Wanted::default());
+    tell_ignored(args);
     let nats_named = names_nats(args);
     let mut sources = Vec::new();
     sources.extend(indexer(args, &emitter)?);
