@@ -86,21 +86,37 @@ impl Rule for MomentaryOverload {
         if evidence.router.tally.routed == 0 {
             return Verdict::unknown("needs to see that a router chooses by KV cache");
         }
-        // A worker was past its limit, so its queue may well be why.
-        if first.p95 < first.p50 * limits.tail {
-            return Verdict::unknown(phrase!(
-                "cannot tell: {} had {} requests in flight, its batch limit is {}, but TTFT p95 {} is only {} times \
-                 the median (at least {} needed)",
-                worst.name,
-                Decimal(worst.in_flight.most, 0),
-                Decimal(limit, 0),
-                text(first),
-                Decimal(first.p95 / first.p50, 1),
-                Decimal(limits.tail, 0)
-            ));
-        }
-        found(evidence, first, &fleet, worst, limit)
+        undecided(evidence, first, worst, limit)
+            .unwrap_or_else(|| found(evidence, first, &fleet, worst, limit))
     }
+}
+
+/// Returns why a worker above its `limit` may not be the reason of long waits, if it may not.
+fn undecided(
+    evidence: &Evidence,
+    first: Percentiles,
+    worst: &WorkerLoad,
+    limit: f64,
+) -> Option<Verdict> {
+    let limits = &evidence.thresholds;
+    // While workers restart, those that are left carry the load of all, which says nothing of the usual one.
+    if let Some(change) = evidence.in_change() {
+        return Some(Verdict::unknown(phrase!("needs workers that stay for a while: {}", change)));
+    }
+    // A worker was past its limit, so its queue may well be why.
+    if first.p95 < first.p50 * limits.tail {
+        return Some(Verdict::unknown(phrase!(
+            "cannot tell: {} had {} requests in flight, its batch limit is {}, but TTFT p95 {} is only {} times \
+             the median (at least {} needed)",
+            worst.name,
+            Decimal(worst.in_flight.most, 0),
+            Decimal(limit, 0),
+            text(first),
+            Decimal(first.p95 / first.p50, 1),
+            Decimal(limits.tail, 0)
+        )));
+    }
+    None
 }
 
 /// All workers together.
