@@ -391,7 +391,7 @@ impl Evidence {
     }
 
     /// Returns the workers' settings of publishing, when all say no, the router would listen, requests
-    /// came to present workers, and no event did. What gone workers published says nothing of their successors. Requests
+    /// came to present workers, and no event did. Events of gone workers are no evidence about their successors. Requests
     /// from before kvtop listened count where routers found nothing cached for any of them.
     pub fn mute(&self) -> Option<Vec<&OfWorker<bool>>> {
         let settings = &self.settings;

@@ -35,7 +35,7 @@ impl Learner<'_> {
         for worker in workers.into_iter().flatten() {
             self.container_began(worker, started);
         }
-        // What the container before it logged says nothing of this one.
+        // Log lines of the container before it are no evidence about this one.
         let until = started.before(SKEW);
         self.known.fleet.claims.forget_logged(until, |subject| match subject {
             Subject::Pod(name) => *name == pod.name,

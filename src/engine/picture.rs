@@ -285,8 +285,9 @@ fn other_semantics(known: &Knowledge) -> Option<&'static str> {
         return Some("events of different Dynamo versions are mixed");
     }
     let other = first != (known.index.mirror.semantics() == Semantics::PerBlock);
-    (known.streams.deployment.changed && other)
-        .then_some("the index copy removes blocks as routers of an earlier Dynamo version do: start kvtop again")
+    (known.streams.deployment.changed && other).then_some(
+        "the index copy removes blocks as routers of an earlier Dynamo version do: restart kvtop",
+    )
 }
 
 fn sources(known: &Knowledge, at: Timestamp) -> Vec<SourceRow> {

@@ -17,7 +17,7 @@ pub struct RouterEvidence {
     pub rejecting: Option<Rejecting>,
     /// Pods that routed in the last minute, of the component that has most of them.
     pub pods: Vec<Arc<str>>,
-    /// True where nobody says which component `pods` are of.
+    /// True where the component of one of `pods` is unknown.
     pub unplaced: bool,
     /// Ready pods of the component that has most of those that route.
     pub replicas: Vec<Arc<str>>,

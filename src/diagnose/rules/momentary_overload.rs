@@ -101,7 +101,7 @@ fn undecided(
     let limits = &evidence.thresholds;
     // While workers restart, those that are left carry the load of all, which says nothing of the usual one.
     if let Some(change) = evidence.in_change() {
-        return Some(Verdict::unknown(phrase!("needs workers that stay for a while: {}", change)));
+        return Some(Verdict::unknown(phrase!("needs a stable set of workers: {}", change)));
     }
     // A worker was past its limit, so its queue may well be why.
     if first.p95 < first.p50 * limits.tail {

@@ -563,7 +563,8 @@ pub(super) fn role_of(command: &Command, kind: &str, sub_kind: &str) -> Role {
 }
 
 /// Returns whether a worker serves whole requests or a part of them. Engines follow their flags and variables, whatever
-/// the component is called (`vllm/args.py`, `sglang/args.py`, `trtllm/args.py` of 0.9.0 and 1.6.1).
+/// the component is called (0.9.0 `vllm/args.py`, `trtllm/utils/trtllm_utils.py`; 1.6.1 `vllm/backend_args.py:109`,
+/// `sglang/args.py`).
 fn part_of_worker(command: &Command, kind: &str, sub_kind: &str) -> Role {
     let variables = [variable::TRTLLM_DISAGGREGATION_MODE, variable::VLLM_DISAGGREGATION_MODE];
     let reading = command.flag(&[flag::DISAGGREGATION_MODE]);
