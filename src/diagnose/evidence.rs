@@ -26,6 +26,7 @@ use crate::domain::{
     Backend, CardRefused, Peers, Plane, RegistrationRefused, Releases, SourceName, Timestamp,
     Trouble, Unreached, WorkerId, WorkerRank,
 };
+use crate::dynamo::router::KV;
 use crate::model::{Avoided, InFlight, Owed, Percentiles, RouterTally, Tally};
 
 /// All evidence that rules may read.
@@ -471,8 +472,23 @@ impl Evidence {
         chose || (heard.parent.is_some() && of_now(heard.parent))
     }
 
+    /// Returns the workers whose model card asks for another mode than kv; none where a KV router chose after all
+    /// cards were read: it does not know the field.
+    pub fn card_modes_but_kv(&self) -> Vec<&OfWorker<Arc<str>>> {
+        let modes = &self.settings.card_modes;
+        let other: Vec<_> = modes.iter().filter(|mode| *mode.set.value != *KV).collect();
+        let last = modes.iter().map(|mode| mode.set.at).max();
+        let chose = self.router.heard.routed.is_some_and(|at| last.is_some_and(|last| last < at));
+        if chose && other.len() == modes.len() { Vec::new() } else { other }
+    }
+
     /// Returns the mode by which requests are routed instead of by cached blocks, when they are.
     pub fn other_mode(&self) -> Option<&Setting<Arc<str>>> {
+        if self.settings.only_card_modes {
+            let all = self.settings.card_modes.len();
+            let other = self.card_modes_but_kv();
+            return other.first().filter(|_| other.len() == all).map(|first| &first.set);
+        }
         let mode = self.settings.router_mode.as_ref();
         mode.filter(|mode| mode.value.as_ref() != "kv" && !self.routes_by_blocks())
     }

@@ -25,8 +25,8 @@ mod worker_silent;
 mod workers_disagree;
 
 use super::Rule;
-use super::evidence::Settings;
-use super::phrase::Phrase;
+use super::evidence::{OfWorker, Settings};
+use super::phrase::{Phrase, phrase};
 use crate::domain::{ClaimOf, ClaimWhat};
 
 /// Returns the summary of KVT016 if the fix of the finding `cause` changes the workers' block size.
@@ -67,4 +67,11 @@ fn unseen(settings: &Settings, variable: &str, (what, of): (ClaimWhat, ClaimOf))
         }
         hidden => format!("needs the frontend's setting ({variable}){hidden}"),
     }
+}
+
+/// Lists the names of workers, at most the first four.
+fn names<T>(of: &[&OfWorker<T>]) -> Phrase {
+    let names: Vec<&str> = of.iter().take(4).map(|of| of.who.as_ref()).collect();
+    let others = if of.len() > 4 { " and others" } else { "" };
+    phrase!("{}{}", names.join(", "), others)
 }

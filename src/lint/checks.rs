@@ -42,7 +42,8 @@ const MISPLACED: ManifestCheck = ManifestCheck {
     name: "setting-misplaced",
     about: "A setting is on a component that does not read it. Either a router setting, such as {variable::ROUTER_MODE} \
             or {variable::KV_CACHE_BLOCK_SIZE}, is on a worker while the frontend lacks it, or a worker setting, such \
-            as {variable::TRTLLM_KV_BLOCK_SIZE}, is on the frontend. Dynamo logs no warning.\nDetected by kvtop lint. \
+            as {variable::TRTLLM_KV_BLOCK_SIZE}, is on the frontend. Dynamo logs no warning. From 1.6 \
+            on a worker with a router mode of its own reads router settings, which override the frontend's for it.\nDetected by kvtop lint. \
             Variables of the whole graph (spec.envs, spec.env) reach every component and are fine.\nMove the \
             setting.",
     versions: "Every version.",
@@ -120,6 +121,10 @@ pub(super) fn publishing(scene: &Scene<'_, '_>) -> Vec<Edit> {
 
 /// KVT101: settings of the router on a worker.
 fn misplaced(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
+    // With a mode of its own a worker's model card carries all of them.
+    if scene.own_mode(part).is_some() {
+        return;
+    }
     for setting in settings::routing() {
         let names = setting.variables.iter().map(|name| name.text);
         let Some((name, entry)) = names

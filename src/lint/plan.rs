@@ -3,7 +3,7 @@
 use super::judge::Scene;
 use super::manifest::Part;
 use crate::domain::{Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, Role};
-use crate::dynamo::router::MODES;
+use crate::dynamo::router::{KV, MODES};
 use crate::dynamo::variable;
 
 /// The intended routing of a deployment.
@@ -14,6 +14,8 @@ pub(super) struct Plan {
     pub(super) has_own_size: bool,
     /// The mode is set where it is not read.
     pub(super) mode_misplaced: bool,
+    /// Every worker has a router mode of its own, so that no frontend's mode counts.
+    pub(super) only_cards: bool,
 }
 
 impl Plan {
@@ -22,24 +24,34 @@ impl Plan {
             |part: &&Part<'_>| matches!(part.role, Role::StandaloneRouter | Role::GatewayPlugin);
         let has_own_size = scene.routers().any(|part| own(&part));
         let asked = scene.frontends().any(|part| mode(part) == Some("kv") || asks_for_kv(part));
+        let own_mode = |part| scene.own_mode(part).map(|claim| &claim.value);
+        let kv = ClaimValue::Text(KV.into());
+        let by_card = scene.workers().any(|(_, part)| own_mode(part) == Some(&kv));
+        let only_cards = scene.workers().next().is_some()
+            && scene.workers().all(|(_, part)| own_mode(part).is_some());
         let elsewhere = |part: &Part<'_>| {
             let entry = part.variable(variable::ROUTER_MODE).map(|found| found.entry);
             entry.and_then(|entry| entry.string("value")) == Some("kv")
         };
-        let mode_misplaced = scene.workers().any(|(_, part)| elsewhere(part))
-            && scene.frontends().all(|part| set(part, ClaimWhat::RouterMode).is_none());
+        let mode_misplaced =
+            scene.workers().any(|(_, part)| elsewhere(part) && own_mode(part).is_none())
+                && scene.frontends().all(|part| set(part, ClaimWhat::RouterMode).is_none());
         let alone = scene.routers().next().is_none()
             && scene.workers().any(|(_, part)| publishes(part) == Some(true));
         Self {
-            is_kv: asked || has_own_size || mode_misplaced || alone,
+            is_kv: asked || by_card || has_own_size || mode_misplaced || alone,
             has_own_size,
             mode_misplaced,
+            only_cards,
         }
     }
 
     /// Returns true for frontends that must be told to route by cached blocks.
     pub(super) fn needs_mode(&self, part: &Part<'_>) -> bool {
-        part.role == Role::Frontend && !self.has_own_size && !self.mode_misplaced
+        part.role == Role::Frontend
+            && !self.has_own_size
+            && !self.mode_misplaced
+            && !self.only_cards
     }
 
     /// Returns true for parts that route by cached blocks.

@@ -15,7 +15,7 @@ use crate::domain::{
     Advertised, Basis, Channel, Claim, ClaimOf, ClaimValue, ClaimWhat, Fact, InstanceId, Medium,
     Membership, Placement, Subject, Transport, WorkerId,
 };
-use crate::dynamo::plane;
+use crate::dynamo::{plane, router};
 use crate::frame::{Frame, Origin};
 
 /// Longest name that is kept.
@@ -174,6 +174,13 @@ fn model_card(value: &Value, source: &str, facts: &mut Facts) {
             let raw = format!("runtime_config.{key}: {flag}");
             claim(what, ClaimOf::Card, ClaimValue::Flag(flag), raw);
         }
+    }
+    // The router of these workers, which overrides the frontend's (dynamo-llm 1.6.1, `discovery/watcher.rs`,
+    // `effective_router_config`).
+    let mode = card.pointer("/router_config/router_mode").and_then(Value::as_str);
+    if let Some((word, mode)) = mode.and_then(|word| Some((word, router::mode_of_card(word)?))) {
+        let raw = format!("router_config.router_mode: {word}");
+        claim(ClaimWhat::RouterMode, ClaimOf::Card, ClaimValue::Text(mode.into()), raw);
     }
     // From 1.3 on the card says which part of serving the worker does (dynamo-llm 1.6.1, `model_card.rs`).
     for (key, what) in [("display_name", ClaimWhat::Model), ("worker_type", ClaimWhat::WorkerType)]

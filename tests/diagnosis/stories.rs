@@ -75,3 +75,17 @@ fn what_a_container_published_does_not_speak_for_the_next_one_in_its_pod() {
     assert_eq!(finding.severity, Severity::Critical);
     assert_eq!(finding.subjects.len(), 1, "{finding:?}");
 }
+
+#[test]
+fn a_model_card_overrides_the_mode_of_the_frontend() {
+    let seen = seen("card_of_round_robin_161");
+
+    let finding = found(&seen, "KVT005").unwrap();
+    assert_eq!((finding.severity, finding.subjects.len()), (Severity::Warning, 0));
+    assert!(
+        finding.summary.starts_with("Frontends route to worker1, worker2 by round-robin"),
+        "{}",
+        finding.summary
+    );
+    assert!(check::text(&seen).starts_with("KVTOP WARNING - KVT005"), "{}", check::text(&seen));
+}

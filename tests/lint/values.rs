@@ -219,3 +219,33 @@ fn an_overlay_that_is_not_built_is_not_taken_for_what_it_names() {
     assert_eq!(report::lint::exit(&found), 3);
     assert!(of("resources: [../base]\n").unreadable.is_empty());
 }
+
+#[test]
+fn a_worker_has_a_router_mode_of_its_own_from_1_6_on() {
+    let of = |release: &str, frontend: &[(&str, &str)], mode: &str| {
+        let own = format!("        - {{name: DYN_ROUTER_MODE, value: {mode}}}\n");
+        let text = with_env(release, frontend).replace(
+            "    W:\n      componentType: worker\n",
+            &format!("    W:\n      componentType: worker\n      envs:\n{own}"),
+        );
+        let text = text.replace("[--model, m,", "[--model, m, --kv-events-config, '{\"publisher\": \"zmq\", \"topic\": \"kv-events\", \"enable_kv_cache_events\": true}',");
+        (linted(&text), text)
+    };
+    let kv = [("DYN_ROUTER_MODE", "kv")];
+
+    let (other, text) = of("1.6.1", &kv, "round-robin");
+    assert_eq!(shown(&other), [("KVT005", 15)], "{other:?}");
+    assert!(
+        other.flaws[0].summary.contains("the model cards of these workers override"),
+        "{other:?}"
+    );
+    let sources = [Source { name: "quoted.yaml".into(), text }];
+    assert_eq!(shown(&lint(&corrected(&sources, &other))), []);
+
+    for frontend in [&kv[..], &[("DYN_ROUTER_MODE", "round-robin")], &[]] {
+        assert_eq!(shown(&of("1.6.1", frontend, "kv").0), [], "{frontend:?}");
+    }
+    // Workers of older releases do not read it.
+    assert_eq!(shown(&of("1.5.0", &kv, "round-robin").0), []);
+    assert!(shown(&of("1.5.0", &[], "kv").0).iter().any(|(id, _)| *id == "KVT101"));
+}

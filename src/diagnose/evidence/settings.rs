@@ -121,6 +121,10 @@ pub struct Settings {
     pub router_mode: Option<Setting<Arc<str>>>,
     /// Frontends that are set to another mode, and were not seen to choose workers by cached blocks.
     pub other_modes: Vec<(Arc<str>, Setting<Arc<str>>)>,
+    /// The modes in the model cards of workers, which override those of frontends.
+    pub card_modes: Vec<OfWorker<Arc<str>>>,
+    /// True when every worker with a model card names a mode there, so that no frontend's mode counts.
+    pub only_card_modes: bool,
     /// Weight, or credit, of the overlap.
     pub overlap_weight: Option<Setting<f64>>,
     /// Randomness of the choice.

@@ -1,5 +1,6 @@
 //! KVT017: prompts share no prefix, or engines do not reuse prefixes.
 
+use super::names;
 use crate::diagnose::Origin;
 use crate::diagnose::fix::Change;
 use crate::diagnose::measure;
@@ -117,9 +118,7 @@ fn switched_off(evidence: &Evidence, off: &[&OfWorker<bool>]) -> Verdict {
             .at(of.set.at)
             .of_worker(of.worker)
     });
-    let names: Vec<&str> = off.iter().take(4).map(|of| of.who.as_ref()).collect();
-    let others = if off.len() > 4 { " and others" } else { "" };
-    let names = phrase!("{}{}", names.join(", "), others);
+    let names = names(off);
     let all = evidence.present().filter(|rank| rank.registered).count();
     let of_all = if all > off.len() {
         phrase!(" ({} of {} workers)", off.len(), all)

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use super::names;
 use crate::diagnose::Origin;
 use crate::diagnose::fix::{Change, Part};
 use crate::diagnose::measure;
 use crate::diagnose::phrase::{Count, Decimal, Phrase, phrase};
-use crate::diagnose::{Evidence, Finding, Proof, Rule, Setting, Verdict};
+use crate::diagnose::{Evidence, Finding, Ground, OfWorker, Proof, Rule, Setting, Verdict};
 use crate::domain::{ClaimOf, ClaimWhat, Grade, Severity, Topic};
-use crate::dynamo::router::MODES;
+use crate::dynamo::router::{KV, MODES};
 use crate::dynamo::{flag, variable};
 
 /// A temperature that sends less than this share of requests to the costlier of two workers is negligible.
@@ -27,10 +28,10 @@ impl Rule for RouterMode {
 
     fn about(&self) -> &'static str {
         "Requests are not routed by cached blocks, for one of these reasons. {variable::ROUTER_MODE} on the frontend is \
-         not kv (the default is round-robin, and an unknown value counts as round-robin). The overlap weight is \
-         0. A temperature above 0 makes the choice partly random (at 0.5 the costlier of two workers gets 12 % \
+         not kv (the default is round-robin, and an unknown value counts as round-robin). The model card of a worker \
+         names another mode, which overrides that of the frontend. The overlap weight is 0. A temperature above 0 makes the choice partly random (at 0.5 the costlier of two workers gets 12 % \
          of requests, at 1 it gets 27 %; below 0.22 the share is under 1 %, which is only a note). There is \
-         only one worker to choose from.\nDetected by the frontend's settings, by the weight in the router's \
+         only one worker to choose from.\nDetected by the frontend's settings, by model cards, by the weight in the router's \
          log, and by \"Selected worker\" lines, which only the KV router writes.\nSet {variable::ROUTER_MODE}=kv on the \
          frontend, and leave weight 1 and temperature 0."
     }
@@ -40,7 +41,7 @@ impl Rule for RouterMode {
     }
 
     fn versions(&self) -> &'static str {
-        "Every version; the default is round-robin."
+        "Every version; the default is round-robin. Workers take router settings from 1.6 on."
     }
 
     fn topic(&self) -> Topic {
@@ -51,6 +52,10 @@ impl Rule for RouterMode {
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let settings = &evidence.settings;
         let routed = evidence.router.tally.routed;
+        let by_card = evidence.card_modes_but_kv();
+        if let Some(first) = by_card.first() {
+            return of_cards(&by_card, &first.set);
+        }
         if let Some(mode) = evidence.other_mode() {
             let proof = Proof::new(measure::ROUTER_MODE, mode.value.to_string(), mode.origin());
             let summary = by_mode(mode);
@@ -59,7 +64,9 @@ impl Rule for RouterMode {
             let text = named(variable::ROUTER_MODE, "kv");
             return set(finding, evidence, Some(mode), change, (text, "kv"));
         }
-        if let Some((pod, mode)) = settings.other_modes.first() {
+        if let Some((pod, mode)) =
+            settings.other_modes.first().filter(|_| !settings.only_card_modes)
+        {
             let proof =
                 Proof::new(measure::ROUTER_MODE, mode.value.to_string(), mode.origin()).at(mode.at);
             let finding = off(by_mode_of(pod, mode), Grade::ConfigOnly, proof);
@@ -129,6 +136,30 @@ impl Rule for RouterMode {
         let (times, workers) = (Count(routed), workers.len());
         Verdict::clear(phrase!("the KV router chose between {} workers {} times", workers, times))
     }
+}
+
+/// Returns the finding for workers whose model card asks for another mode. It overrides the mode of every frontend for
+/// these workers (dynamo-llm 1.6.1, `discovery/watcher.rs`, `effective_router_config`).
+fn of_cards(workers: &[&OfWorker<Arc<str>>], mode: &Setting<Arc<str>>) -> Verdict {
+    let proof = Proof::new(measure::ROUTER_MODE, mode.value.to_string(), mode.origin());
+    let summary = phrase!(
+        "Frontends route to {} by {}, not by cached blocks: the model cards of these workers override their router mode.",
+        names(workers),
+        mode.value
+    );
+    let sentence =
+        phrase!("Set {}=kv on these workers, or remove it from them.", variable::ROUTER_MODE);
+    let change = Change::Set {
+        on: Part::OddWorkers,
+        variable: Some(variable::ROUTER_MODE.to_owned()),
+        flags: &[flag::ROUTER_MODE],
+        value: KV.to_owned(),
+    };
+    let cost = "rolling restart of these workers; each one loses its KV cache";
+    let seen = mode.ground == Ground::Observed;
+    let grade = if seen { Grade::Confirmed } else { Grade::ConfigOnly };
+    let finding = off(summary, grade, proof.at(mode.at)).mended_by(sentence, cost);
+    finding.through(vec![change]).into()
 }
 
 /// Describes the effect of a mode other than `kv`. An unknown mode means round-robin if a variable sets it

@@ -4,6 +4,7 @@ mod reported;
 
 use std::time::Duration;
 
+use super::names;
 use crate::diagnose::Origin;
 use crate::diagnose::evidence::{Evidence, Ground, OfWorker, RankEvidence, Setting};
 use crate::diagnose::fix::{Fix, Part};
@@ -335,13 +336,6 @@ fn mute_summary(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<
 /// Returns true where kvtop listened while enough requests came to expect events.
 fn is_heard(evidence: &Evidence) -> bool {
     evidence.router.tally.routed >= evidence.thresholds.min_silent_routed
-}
-
-/// Lists the names of workers, at most the first four.
-fn names(of: &[&OfWorker<bool>]) -> Phrase {
-    let names: Vec<&str> = of.iter().take(4).map(|of| of.who.as_ref()).collect();
-    let others = if of.len() > 4 { " and others" } else { "" };
-    phrase!("{}{}", names.join(", "), others)
 }
 
 fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding {

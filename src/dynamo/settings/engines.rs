@@ -6,6 +6,9 @@ use crate::domain::Release;
 use crate::dynamo::{Default, Kind, Name, Setting, flag, release, variable};
 
 pub(super) const WORKER: &[Setting] = &[
+    // The router of these workers alone (1.6.1, `common/configuration/groups/router_args.py`).
+    Setting::new(What::RouterMode, &[Card], Kind::Text, &[Name::since(flag::ROUTER_MODE, 1, 6)])
+        .env(&[Name::since(variable::ROUTER_MODE, 1, 6)]),
     Setting::new(What::EventPlane, &[Publisher], Kind::Text, &[Name::always(flag::EVENT_PLANE)])
         .env(&[Name::always(variable::EVENT_PLANE)])
         .or(Default::Text("nats"))

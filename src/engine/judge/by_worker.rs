@@ -51,6 +51,25 @@ impl Setup<'_> {
         self.of_workers(names, ClaimWhat::ContextParallel, &ENGINE, count).into_values().collect()
     }
 
+    /// Returns the router modes in model cards, and true when every worker that has a card names one.
+    pub(super) fn card_modes(&self, names: &WorkerNames) -> (Vec<OfWorker<Arc<str>>>, bool) {
+        const CARD: [ClaimOf; 1] = [ClaimOf::Card];
+        // Settings alone do not tell: workers before 1.6 do not read them.
+        let text = |stored: &StoredClaim| match &stored.claim.value {
+            ClaimValue::Text(value) if stored.claim.basis == Basis::Observed => {
+                Some(with(stored, Arc::clone(value)))
+            }
+            _ => None,
+        };
+        let modes = self.of_workers(names, ClaimWhat::RouterMode, &CARD, text);
+        if modes.is_empty() {
+            return (Vec::new(), false);
+        }
+        let cards = self.of_workers(names, ClaimWhat::Model, &CARD, text);
+        let all = cards.keys().all(|worker| modes.contains_key(worker));
+        (modes.into_values().collect(), all)
+    }
+
     /// Names the setting behind what an engine says of itself, where there is one: it is what can be changed.
     fn with_cause(&self, subject: &Subject, mut of: OfWorker<bool>) -> OfWorker<bool> {
         let pod =

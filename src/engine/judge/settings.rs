@@ -140,6 +140,7 @@ impl Setup<'_> {
         // The credit took the weight's place with 1.2; an old name that is still set counts as well.
         let mut weights = decimals(of_router(ClaimWhat::OverlapCredit));
         weights.extend(decimals(of_router(ClaimWhat::OverlapWeight)));
+        let (card_modes, only_card_modes) = self.card_modes(names);
         Settings {
             router_kind: kind,
             // Where another process chooses, the frontend's mode decides nothing.
@@ -148,6 +149,8 @@ impl Setup<'_> {
             .then(|| odd(texts(of_router(ClaimWhat::RouterMode)), |mode| mode.as_ref() != "kv"))
             .flatten(),
             other_modes: self.other_modes(&of_router(ClaimWhat::RouterMode)),
+            card_modes,
+            only_card_modes,
             overlap_weight: odd(weights, |weight| *weight <= 0.0),
             temperature: odd(decimals(of_router(ClaimWhat::RouterTemperature)), |heat| *heat > 0.0),
             kv_events: odd(flags(of_router(ClaimWhat::KvEvents)), |follows| !follows),

@@ -1,9 +1,11 @@
 //! Settings of routers and engines: KVT005, KVT006, KVT013 and KVT017.
 
 use super::{Scene, decimal, flag, raised, text_of};
-use crate::diagnose::Evidence;
+use std::sync::Arc;
+
+use crate::diagnose::{Evidence, OfWorker};
 use crate::domain::{Backend, Claim, ClaimOf, ClaimValue, ClaimWhat, Role, SetBy};
-use crate::dynamo::router::MODES;
+use crate::dynamo::router::{KV, MODES};
 use crate::dynamo::{flag, variable};
 use crate::lint::checks;
 use crate::lint::manifest::Part;
@@ -50,7 +52,30 @@ impl Scene<'_, '_> {
                 found.flaws.push(flaw);
             }
         }
+        self.of_cards(evidence, found);
         self.replicas(evidence, found);
+    }
+
+    /// KVT005 once more: workers whose model card asks for another mode, which overrides the frontend's.
+    fn of_cards(&self, evidence: &Evidence, found: &mut Verdicts) {
+        let modes = self.workers().filter_map(|(worker, part)| {
+            let set = text_of(self.own_mode(part)?)?;
+            Some((part, OfWorker { worker: Some(worker), who: Arc::clone(&part.name), set }))
+        });
+        let (parts, modes): (Vec<_>, Vec<_>) = modes.unzip();
+        let mut one = evidence.clone();
+        one.settings.card_modes = modes;
+        let Some(finding) = raised("KVT005", &one) else { return };
+        let mut flaw = self.flaw("KVT005", &finding);
+        for part in parts {
+            let Some(claim) = self.own_mode(part) else { continue };
+            if claim.value == ClaimValue::Text(KV.into()) {
+                continue;
+            }
+            self.spot(&mut flaw, part, ClaimWhat::RouterMode, ClaimOf::Card);
+            flaw.edits.extend(self.change(part, claim, KV));
+        }
+        found.flaws.push(flaw);
     }
 
     /// KVT005 again: weight and temperature.

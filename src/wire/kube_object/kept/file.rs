@@ -15,7 +15,7 @@ use crate::dynamo::engine::TRTLLM_KEYS;
 use crate::wire::kube_object::engine_config::parsed;
 
 /// Texts of discovery records that decoders read (dynamo-runtime 1.6.1, `discovery/mod.rs`).
-const RECORD_TEXTS: [&str; 15] = [
+const RECORD_TEXTS: [&str; 16] = [
     "apiVersion",
     "component",
     "device_type",
@@ -26,6 +26,7 @@ const RECORD_TEXTS: [&str; 15] = [
     "model_type",
     "namespace",
     "request_plane_codec",
+    "router_mode",
     "subject_prefix",
     "topic",
     "type",
