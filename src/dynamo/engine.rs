@@ -12,17 +12,71 @@ pub const TRTLLM_EVENT_BUFFER: &str = "kv_cache_config.event_buffer_max_size";
 /// Tokens in a block of TensorRT-LLM when nothing sets them (`LlmArgs`).
 pub const TRTLLM_DEFAULT_BLOCK_SIZE: u64 = 32;
 
-/// Keys of TensorRT-LLM's configuration (`LlmArgs`) that are read, with what they set.
-pub const TRTLLM_KEYS: &[(&str, ClaimWhat)] = &[
-    (TRTLLM_BLOCK_SIZE, ClaimWhat::BlockSize),
-    ("kv_cache_config.free_gpu_memory_fraction", ClaimWhat::GpuMemoryFraction),
-    ("kv_cache_config.enable_block_reuse", ClaimWhat::PrefixReuse),
-    (TRTLLM_EVENT_BUFFER, ClaimWhat::EventBuffer),
-    ("kv_cache_config.max_tokens", ClaimWhat::KvCacheTokens),
-    ("kv_cache_config.dtype", ClaimWhat::KvCacheDtype),
-    ("tensor_parallel_size", ClaimWhat::TensorParallel),
-    ("max_batch_size", ClaimWhat::MaxNumSeqs),
+/// What every flag begins with that sets a key of TensorRT-LLM's configuration (from 1.0 on,
+/// `trtllm/dynamic_flags.py`). Such flags and [`flag::OVERRIDE_ENGINE_ARGS`] exclude each other.
+pub const TRTLLM_KEY_FLAGS: &str = "--trtllm.";
+
+/// The flag that sets TensorRT-LLM's block size.
+pub const TRTLLM_SIZE_FLAG: &str = "--trtllm.kv_cache_config.tokens_per_block";
+
+/// The flag that sets TensorRT-LLM's prefix caching.
+pub const TRTLLM_REUSE_FLAG: &str = "--trtllm.kv_cache_config.enable_block_reuse";
+
+/// A key of TensorRT-LLM's configuration (`LlmArgs`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EngineKey {
+    /// The path in the configuration.
+    pub path: &'static str,
+    /// The flag that sets it; its underscores are no dashes.
+    pub flag: &'static str,
+    /// What it sets.
+    pub what: ClaimWhat,
+}
+
+/// The keys that are read.
+pub const TRTLLM_KEYS: &[EngineKey] = &[
+    EngineKey { path: TRTLLM_BLOCK_SIZE, flag: TRTLLM_SIZE_FLAG, what: ClaimWhat::BlockSize },
+    EngineKey {
+        path: "kv_cache_config.free_gpu_memory_fraction",
+        flag: "--trtllm.kv_cache_config.free_gpu_memory_fraction",
+        what: ClaimWhat::GpuMemoryFraction,
+    },
+    EngineKey {
+        path: "kv_cache_config.enable_block_reuse",
+        flag: TRTLLM_REUSE_FLAG,
+        what: ClaimWhat::PrefixReuse,
+    },
+    EngineKey {
+        path: TRTLLM_EVENT_BUFFER,
+        flag: "--trtllm.kv_cache_config.event_buffer_max_size",
+        what: ClaimWhat::EventBuffer,
+    },
+    EngineKey {
+        path: "kv_cache_config.max_tokens",
+        flag: "--trtllm.kv_cache_config.max_tokens",
+        what: ClaimWhat::KvCacheTokens,
+    },
+    EngineKey {
+        path: "kv_cache_config.dtype",
+        flag: "--trtllm.kv_cache_config.dtype",
+        what: ClaimWhat::KvCacheDtype,
+    },
+    EngineKey {
+        path: "tensor_parallel_size",
+        flag: "--trtllm.tensor_parallel_size",
+        what: ClaimWhat::TensorParallel,
+    },
+    EngineKey {
+        path: "max_batch_size",
+        flag: "--trtllm.max_batch_size",
+        what: ClaimWhat::MaxNumSeqs,
+    },
 ];
+
+/// Returns the flag that sets a key of TensorRT-LLM's configuration.
+pub fn flag_of_key(path: &str) -> Option<&'static str> {
+    TRTLLM_KEYS.iter().find(|key| key.path == path).map(|key| key.flag)
+}
 
 /// The key that lets vLLM publish events in the JSON of [`flag::KV_EVENTS_CONFIG`].
 pub const ENABLE_EVENTS: &str = "enable_kv_cache_events";

@@ -9,7 +9,8 @@ mod routers;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use super::{Default, Name, Setting, flag, release, variable};
+use super::engine::{TRTLLM_REUSE_FLAG, TRTLLM_SIZE_FLAG};
+use super::{Default, Name, Setting, engine, flag, release, variable};
 use crate::domain::{Backend, ClaimWhat as What, Release, Role};
 use engines::{MOCKER, SGLANG, TRTLLM, VLLM, WORKER};
 use routers::{EVERYBODY_ROUTER, FRONTEND, GATEWAY, ROUTER, STANDALONE};
@@ -89,6 +90,8 @@ pub const CHANGED_BY_FIXES: &[&str] = &[
     flag::ROUTER_MODE,
     flag::ROUTER_REPLICA_SYNC,
     flag::ROUTER_TEMPERATURE,
+    TRTLLM_SIZE_FLAG,
+    TRTLLM_REUSE_FLAG,
 ];
 
 /// Variables of workers, which frontends do not read.
@@ -147,7 +150,8 @@ pub fn all() -> impl Iterator<Item = &'static Setting> {
 pub fn flags() -> &'static BTreeSet<&'static str> {
     static FLAGS: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| {
         let named = flag::ALL.iter().map(|(_, text, _)| *text);
-        named.chain(all().flat_map(Setting::all_flags)).collect()
+        let keys = engine::TRTLLM_KEYS.iter().map(|key| key.flag);
+        named.chain(keys).chain(all().flat_map(Setting::all_flags)).collect()
     });
     &FLAGS
 }

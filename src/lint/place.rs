@@ -138,7 +138,7 @@ impl<'a> Text<'a> {
             let span = item.span.clone()?;
             // Dashes and underscores are the same in flags.
             let raw = self.content(part.file).get(span.clone())?.replace('_', "-");
-            let found = flags.iter().filter_map(|flag| last_word(&raw, flag));
+            let found = flags.iter().filter_map(|flag| last_word(&raw, &flag.replace('_', "-")));
             let (start, length) = found.max()?;
             let start = span.start + start;
             Some((item, start..start + length))

@@ -249,3 +249,34 @@ fn a_worker_has_a_router_mode_of_its_own_from_1_6_on() {
     assert_eq!(shown(&of("1.5.0", &kv, "round-robin").0), []);
     assert!(shown(&of("1.5.0", &[], "kv").0).iter().any(|(id, _)| *id == "KVT101"));
 }
+
+#[test]
+fn flags_named_after_keys_of_tensorrt_llm_are_read_and_changed() {
+    let of = |args: &str| {
+        let image = "image: a/tensorrtllm-runtime:1.2.1";
+        let text = format!(
+            "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {{name: t}}\nspec:\n  services:\n    \
+             Frontend:\n      componentType: frontend\n      envs:\n        - {{name: DYN_ROUTER_MODE, value: kv}}\n        \
+             - {{name: DYN_KV_CACHE_BLOCK_SIZE, value: \"32\"}}\n      extraPodSpec: {{mainContainer: {{{image}}}}}\n    \
+             W:\n      componentType: worker\n      extraPodSpec:\n        mainContainer:\n          {image}\n          \
+             command: [python3, -m, dynamo.trtllm]\n          args: [--model-path, m, --publish-events-and-metrics, \
+             --kv-block-size, \"32\", {args}]\n"
+        );
+        (linted(&text), text)
+    };
+    const KEYS: &str = "--trtllm.kv_cache_config";
+
+    assert_eq!(shown(&of(&format!("{KEYS}.tokens_per_block, \"32\"")).0), []);
+    for args in [
+        format!("{KEYS}.tokens_per_block, \"64\""),
+        format!("{KEYS}.enable_block_reuse, \"false\""),
+        format!("--kv-block-size, \"64\", --trtllm.max_batch_size, \"8\""),
+    ] {
+        let (found, text) = of(&args);
+        assert!(!shown(&found).is_empty(), "{args}");
+        let sources = [Source { name: "quoted.yaml".into(), text }];
+        let corrected = corrected(&sources, &found);
+        assert!(!corrected[0].text.contains("--override-engine-args"), "{}", corrected[0].text);
+        assert_eq!(shown(&lint(&corrected)), [], "{}", corrected[0].text);
+    }
+}

@@ -11,7 +11,7 @@ use super::patch::{Operation, pointer};
 use super::text::{self, Format};
 use super::{Change, Part};
 use crate::domain::{Component, ConfigSource, Graph, GraphApi};
-use crate::dynamo::{flag, variable};
+use crate::dynamo::{engine, flag, variable};
 
 /// The flag of Dynamo's TensorRT-LLM workers whose engine settings win over the file (0.9.0,
 /// `trtllm/main.py`; the variable from 1.0.0 on, `trtllm/backend_args.py`).
@@ -114,6 +114,10 @@ impl Edit {
                 Some(component::has_flag(&pod.manifest, flags) == *present)
             }
             (_, Change::Engine { path, value, .. }) => {
+                let flags = key_flags(path);
+                if component::has_flag(&pod.manifest, &flags) {
+                    return Some(component::flag_value(&pod.manifest, &flags) == Some(value));
+                }
                 let json = component::value(&pod.manifest, Some(OVERRIDE.0), OVERRIDE.1);
                 let found = json.and_then(|json| text::value_at(json, path, Format::Json));
                 Some(found.is_some_and(|found| is(&found, value)))
@@ -248,6 +252,9 @@ impl Draft<'_> {
 
     /// A setting of the engine: where it is set, or else in the file, or else among what wins over it.
     fn engine(&mut self, at: usize, change: &Change, path: &str, value: &str) -> Option<Edit> {
+        if names_keys(&self.components[at].manifest) {
+            return self.engine_flag(at, change, path, value);
+        }
         let component = &self.components[at];
         let json = component::value(&component.manifest, Some(OVERRIDE.0), OVERRIDE.1);
         let now = json.and_then(|json| text::value_at(json, path, Format::Json));
@@ -280,6 +287,23 @@ impl Draft<'_> {
         let step = self.named(at, step);
         let edit = self.edit(at, change, step, false);
         Some(Edit { inside: Some(edit.setting.clone()), setting: last, ..edit })
+    }
+
+    /// A setting of the engine by the flag of its key, as the component has others: these and the JSON exclude each
+    /// other.
+    fn engine_flag(&mut self, at: usize, change: &Change, path: &str, value: &str) -> Option<Edit> {
+        let flags = key_flags(path);
+        let guarded = self.guarded();
+        let manifest = &mut self.components[at].manifest;
+        let was = component::flag_value(manifest, &flags).map(str::to_owned);
+        let (step, in_place) = if was.as_deref() == Some(value) {
+            let name = flags.first().copied().unwrap_or_default().to_owned();
+            (Step { name, was, ..Step::default() }, true)
+        } else {
+            (component::set(manifest, None, &flags, value, guarded)?, false)
+        };
+        let step = self.named(at, step);
+        Some(self.edit(at, change, step, in_place))
     }
 
     /// A setting in a file of a `ConfigMap`.
@@ -368,6 +392,17 @@ impl Draft<'_> {
 /// Returns true for the value that `text` is in JSON.
 fn is(value: &Value, text: &str) -> bool {
     serde_json::from_str::<Value>(text).is_ok_and(|wanted| wanted == *value)
+}
+
+/// Returns the flag that sets a key of the engine's configuration.
+fn key_flags(path: &str) -> Vec<&'static str> {
+    engine::flag_of_key(path).into_iter().collect()
+}
+
+/// Returns true where flags are named after keys of the engine's configuration.
+fn names_keys(manifest: &crate::domain::ManifestPart) -> bool {
+    let words = manifest.words.iter().filter_map(|list| list.items.as_ref()).flatten();
+    words.chain(&manifest.scripted).any(|word| word.starts_with(engine::TRTLLM_KEY_FLAGS))
 }
 
 fn json_given(manifest: &crate::domain::ManifestPart) -> bool {

@@ -215,6 +215,19 @@ fn a_number_inside_the_engines_json_is_changed_and_nothing_else() {
     assert_eq!(of(&["--override-engine-args", "{not json"]), None);
 }
 
+#[test]
+fn a_flag_named_after_a_key_of_the_engine_stays_a_flag() {
+    let of = |args: &[&str]| rendered(&engine(Part::Workers), &alpha(None, Some(args))).kubectl;
+
+    let there = of(&["--trtllm.kv_cache_config.tokens_per_block", "16"]).unwrap();
+    let other = of(&["--trtllm.max_batch_size", "16"]).unwrap();
+
+    assert!(there.contains(r#"args/1","value":"32""#), "{there}");
+    let flag = "--trtllm.kv_cache_config.tokens_per_block";
+    assert!(other.contains(&format!(r#"args/-","value":"{flag}""#)), "{other}");
+    assert!(!other.contains("--override-engine-args"), "{other}");
+}
+
 /// Workers that compute prompts and workers that generate, each with a file.
 fn disaggregated(texts: [&str; 2]) -> Objects {
     let mut graph = alpha(Some(&[]), Some(&["--model", "m"]));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Scene, raised};
 use crate::diagnose::{self, Evidence, SizeClaim, Verdict};
 use crate::domain::{Backend, ClaimOf, ClaimWhat, Role};
-use crate::dynamo::{flag, variable};
+use crate::dynamo::{engine, flag, variable};
 use crate::lint::document::Node;
 use crate::lint::manifest::{Config, Part};
 use crate::lint::{Edit, Flaw, Unjudged, Verdicts};
@@ -246,6 +246,12 @@ impl Scene<'_, '_> {
             return Some(edit);
         }
         let flag = flag::OVERRIDE_ENGINE_ARGS;
+        // Such flags and the JSON exclude each other.
+        let of_keys =
+            |word: &&Node| word.text().is_some_and(|text| text.contains(engine::TRTLLM_KEY_FLAGS));
+        if part.words().iter().any(of_keys) {
+            return self.text.set_flag(part, &[engine::flag_of_key(&path)?], Some(value));
+        }
         if self.text.flag(part, &[flag]).is_none() {
             let json = format!(r#"{{"kv_cache_config":{{"{name}":{value}}}}}"#);
             return self.text.set_flag(part, &[flag], Some(&json));

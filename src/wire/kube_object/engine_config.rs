@@ -9,19 +9,19 @@ use serde_json::Value;
 use super::settings::flag_settings;
 use super::{raw, shared};
 use crate::domain::{Backend, ClaimOf, ClaimValue, ClaimWhat, Setting};
-use crate::dynamo::engine::TRTLLM_KEYS;
+use crate::dynamo::engine::{EngineKey, TRTLLM_KEYS};
 
 /// Largest configuration that is read; real ones have some kilobytes.
 const CONFIG_LIMIT: usize = 1 << 20;
 
 /// Returns the settings that it can hold.
 pub(super) fn keys() -> impl Iterator<Item = ClaimWhat> {
-    TRTLLM_KEYS.iter().map(|(_, what)| *what)
+    TRTLLM_KEYS.iter().map(|key| key.what)
 }
 
 /// Returns true for settings that it can hold.
 pub(super) fn is_key(what: ClaimWhat) -> bool {
-    TRTLLM_KEYS.iter().any(|(_, known)| *known == what)
+    TRTLLM_KEYS.iter().any(|key| key.what == what)
 }
 
 /// Levels of nesting that are read: engines use three, and each takes room on the stack.
@@ -80,18 +80,42 @@ pub(super) fn from_json(text: &str) -> Option<Vec<Setting>> {
 }
 
 fn settings(config: &Value) -> Vec<Setting> {
-    let read = |(path, what): &(&str, ClaimWhat)| {
-        let found = path.split('.').try_fold(config, |value, key| value.get(key))?;
-        let value = value_of(found)?;
-        Some(Setting {
-            engine: Backend::TrtLlm,
-            what: *what,
-            of: ClaimOf::Engine,
-            value,
-            raw: raw(&format!("{path}: {found}")),
-        })
+    let read = |key: &EngineKey| {
+        let found = key.path.split('.').try_fold(config, |value, key| value.get(key))?;
+        setting(key, found)
     };
     TRTLLM_KEYS.iter().filter_map(read).collect()
+}
+
+fn setting(key: &EngineKey, value: &Value) -> Option<Setting> {
+    Some(Setting {
+        engine: Backend::TrtLlm,
+        what: key.what,
+        of: ClaimOf::Engine,
+        value: value_of(value)?,
+        raw: raw(&format!("{}: {value}", key.path)),
+    })
+}
+
+/// Returns what a flag sets that is named after a key; its value is a number, a truth, or else a text
+/// (`infer_type` in 1.6.1 `trtllm/dynamic_flags.py`).
+pub(super) fn from_flag(key: &EngineKey, value: &str) -> Option<Setting> {
+    let truth = || match value.to_ascii_lowercase().as_str() {
+        "true" => Some(Value::Bool(true)),
+        "false" => Some(Value::Bool(false)),
+        "none" | "null" => Some(Value::Null),
+        _ => None,
+    };
+    let number = || {
+        value
+            .parse::<f64>()
+            .ok()
+            .and_then(|number| serde_json::Number::from_f64(number))
+            .map(Value::Number)
+    };
+    let whole = value.parse::<u64>().ok().map(Value::from);
+    let read = whole.or_else(number).or_else(truth).unwrap_or_else(|| value.into());
+    setting(key, &read)
 }
 
 fn value_of(value: &Value) -> Option<ClaimValue> {
@@ -116,6 +140,27 @@ pub(super) fn millionths(value: f64) -> Option<ClaimValue> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_flag_named_after_a_key_has_the_value_that_dynamo_reads() {
+        let of = |path: &str, value: &str| {
+            let key = TRTLLM_KEYS.iter().find(|key| key.path == path).unwrap();
+            from_flag(key, value).map(|setting| setting.value)
+        };
+
+        let size = TRTLLM_KEYS[0].path;
+        assert_eq!(of(size, "64"), Some(ClaimValue::Count(64)));
+        assert_eq!(of(size, "None"), None);
+        assert_eq!(
+            of("kv_cache_config.free_gpu_memory_fraction", "0.85"),
+            Some(ClaimValue::Millionths(850_000))
+        );
+        assert_eq!(
+            of("kv_cache_config.enable_block_reuse", "False"),
+            Some(ClaimValue::Flag(false))
+        );
+        assert_eq!(of("kv_cache_config.dtype", "fp8"), Some(ClaimValue::Text("fp8".into())));
+    }
 
     #[test]
     fn settings_are_read_from_yaml_and_json_alike() {

@@ -48,7 +48,8 @@ pub(super) struct Said {
 
 /// The claims of an engine's configuration in the command.
 enum Overrides {
-    Known(Vec<Setting>),
+    /// Each with its flag.
+    Known(Vec<(Setting, &'static str)>),
     Hidden(Arc<str>),
 }
 
@@ -67,8 +68,8 @@ impl Process<'_> {
                 Vec::new()
             }
         };
-        for setting in &overrides {
-            said.claims.push(self.claim_of(setting, flag::OVERRIDE_ENGINE_ARGS));
+        for (setting, name) in &overrides {
+            said.claims.push(self.claim_of(setting, name));
             overridden.push((setting.what, setting.of));
         }
         let blind = !said.hidden.is_empty();
@@ -314,12 +315,29 @@ impl Process<'_> {
             reading.or(|| self.command.variable(&[variable::TRTLLM_OVERRIDE_ENGINE_ARGS]));
         match reading {
             Reading::Set(found) => {
-                let read = found.value.and_then(engine_config::from_json);
-                Overrides::Known(read.unwrap_or_default())
+                let read = found.value.and_then(engine_config::from_json).unwrap_or_default();
+                let named = read.into_iter().map(|setting| (setting, flag::OVERRIDE_ENGINE_ARGS));
+                Overrides::Known(named.collect())
             }
-            Reading::Unset => Overrides::Known(Vec::new()),
+            Reading::Unset => self.keys(),
             Reading::Hidden(by) => Overrides::Hidden(by),
         }
+    }
+
+    /// Returns what flags set that are named after keys of the engine's configuration.
+    fn keys(&self) -> Overrides {
+        let mut known = Vec::new();
+        for key in engine::TRTLLM_KEYS {
+            match self.command.flag(&[key.flag]) {
+                Reading::Set(found) => {
+                    let set = found.value.and_then(|value| engine_config::from_flag(key, value));
+                    known.extend(set.map(|setting| (setting, key.flag)));
+                }
+                Reading::Unset => {}
+                Reading::Hidden(by) => return Overrides::Hidden(by),
+            }
+        }
+        Overrides::Known(known)
     }
 
     fn claim_of(&self, setting: &Setting, name: &str) -> Claim {

@@ -82,7 +82,7 @@ fn is_known_text(key: Option<&str>, text: &str) -> bool {
         JSON_TEXTS.contains(&key)
             || takes_value(&flag)
             || is_switch(&flag)
-            || TRTLLM_KEYS.iter().any(|(path, _)| of_engine(path))
+            || TRTLLM_KEYS.iter().any(|key| of_engine(key.path))
     });
     is_setting(text) || is_known_word(text) || read && is_plain(text)
 }
