@@ -12,10 +12,8 @@ pub(super) struct Plan {
     pub(super) is_kv: bool,
     /// A router of its own, or a gateway plugin, routes.
     pub(super) has_own_size: bool,
-    /// The mode is set where it is not read.
-    pub(super) mode_misplaced: bool,
-    /// Every worker has a router mode of its own, so that no frontend's mode counts.
-    pub(super) only_cards: bool,
+    /// The mode is set where it is not read, or every worker has one of its own: no frontend's mode counts.
+    mode_elsewhere: bool,
 }
 
 impl Plan {
@@ -41,17 +39,13 @@ impl Plan {
         Self {
             is_kv: asked || by_card || has_own_size || mode_misplaced || alone,
             has_own_size,
-            mode_misplaced,
-            only_cards,
+            mode_elsewhere: mode_misplaced || only_cards,
         }
     }
 
     /// Returns true for frontends that must be told to route by cached blocks.
     pub(super) fn needs_mode(&self, part: &Part<'_>) -> bool {
-        part.role == Role::Frontend
-            && !self.has_own_size
-            && !self.mode_misplaced
-            && !self.only_cards
+        part.role == Role::Frontend && !self.has_own_size && !self.mode_elsewhere
     }
 
     /// Returns true for parts that route by cached blocks.

@@ -252,6 +252,7 @@ fn a_worker_has_a_router_mode_of_its_own_from_1_6_on() {
 
 #[test]
 fn flags_named_after_keys_of_tensorrt_llm_are_read_and_changed() {
+    const KEYS: &str = "--trtllm.kv_cache_config";
     let of = |args: &str| {
         let image = "image: a/tensorrtllm-runtime:1.2.1";
         let text = format!(
@@ -264,13 +265,11 @@ fn flags_named_after_keys_of_tensorrt_llm_are_read_and_changed() {
         );
         (linted(&text), text)
     };
-    const KEYS: &str = "--trtllm.kv_cache_config";
-
     assert_eq!(shown(&of(&format!("{KEYS}.tokens_per_block, \"32\"")).0), []);
     for args in [
         format!("{KEYS}.tokens_per_block, \"64\""),
         format!("{KEYS}.enable_block_reuse, \"false\""),
-        format!("--kv-block-size, \"64\", --trtllm.max_batch_size, \"8\""),
+        "--kv-block-size, \"64\", --trtllm.max_batch_size, \"8\"".to_owned(),
     ] {
         let (found, text) = of(&args);
         assert!(!shown(&found).is_empty(), "{args}");

@@ -298,7 +298,7 @@ impl Draft<'_> {
         let was = component::flag_value(manifest, &flags).map(str::to_owned);
         let (step, in_place) = if was.as_deref() == Some(value) {
             let name = flags.first().copied().unwrap_or_default().to_owned();
-            (Step { name, was, ..Step::default() }, true)
+            (Step { was, name, ..Step::default() }, true)
         } else {
             (component::set(manifest, None, &flags, value, guarded)?, false)
         };

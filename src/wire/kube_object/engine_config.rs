@@ -106,13 +106,8 @@ pub(super) fn from_flag(key: &EngineKey, value: &str) -> Option<Setting> {
         "none" | "null" => Some(Value::Null),
         _ => None,
     };
-    let number = || {
-        value
-            .parse::<f64>()
-            .ok()
-            .and_then(|number| serde_json::Number::from_f64(number))
-            .map(Value::Number)
-    };
+    let number =
+        || value.parse::<f64>().ok().and_then(serde_json::Number::from_f64).map(Value::Number);
     let whole = value.parse::<u64>().ok().map(Value::from);
     let read = whole.or_else(number).or_else(truth).unwrap_or_else(|| value.into());
     setting(key, &read)
