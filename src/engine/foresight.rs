@@ -61,7 +61,7 @@ impl Knowledge {
         let unknown: HashSet<WorkerRank> =
             ranks.filter(|record| !record.complete).map(|record| record.rank).collect();
         let landed = explorer.demand().landed(tick(at));
-        let (drain, more_workers) = self.drain(&holdings, shown);
+        let (drain, more_workers) = self.drain(&holdings, &unknown, shown);
         Foresight {
             at,
             looked_at: holdings.looked_at,
@@ -91,7 +91,13 @@ impl Knowledge {
         Some(ranks.filter(chosen).collect())
     }
 
-    fn drain(&self, holdings: &Holdings, shown: &Snapshot) -> (Vec<DrainRow>, usize) {
+    fn drain(
+        &self,
+        holdings: &Holdings,
+        unknown: &HashSet<WorkerRank>,
+        shown: &Snapshot,
+    ) -> (Vec<DrainRow>, usize) {
+        let unknown: HashSet<WorkerId> = unknown.iter().map(|rank| rank.worker).collect();
         let rows = shown.workers.iter().filter(|row| !row.gone);
         let present: HashSet<WorkerId> = rows.map(|row| row.rank.worker).collect();
         let workers = holdings.workers.iter().filter(|holding| present.contains(&holding.worker));
@@ -99,6 +105,7 @@ impl Knowledge {
             .map(|holding| DrainRow {
                 worker: holding.worker,
                 alias: self.fleet.workers.alias(holding.worker),
+                complete: !unknown.contains(&holding.worker),
                 held: holding.held,
                 only: holding.only,
                 hot: holding.warm,

@@ -1,13 +1,16 @@
 //! Tables of workers: text, CSV and Markdown, over the same cells.
 
 use super::plain_text as plain;
-use crate::snapshot::{Snapshot, WorkerRow};
+use crate::snapshot::{Knowledge, Snapshot, WorkerRow};
 
 /// The columns, in order.
 const COLUMNS: [&str; 14] = [
     "worker", "id", "rank", "pod", "blocks", "cached", "held", "kv%", "stores", "refused",
     "removed", "unknown", "orphan%", "routed",
 ];
+
+/// What stands before a count that is a lower bound.
+const LEAST: &str = ">=";
 
 /// Columns of words; the others are numbers and stand to the right.
 const WORDS: [usize; 4] = [0, 1, 3, 4];
@@ -16,14 +19,15 @@ fn cells(row: &WorkerRow, snapshot: &Snapshot) -> [String; COLUMNS.len()] {
     let (events, told) = (snapshot.hears_events(), snapshot.router.tells_of_requests());
     let counters = &row.counters;
     let orphans = row.orphan_share.map_or_else(|| "-".to_owned(), percent);
+    let blocks = |count| least(counted(count, events), whole(row));
     [
         row.alias.clone(),
         row.rank.worker.to_string(),
         row.rank.dp_rank.to_string(),
         row.pod.as_deref().map_or_else(|| "-".to_owned(), plain),
         block_sizes(row),
-        counted(row.accepted, events),
-        counted(row.held, events),
+        blocks(row.accepted),
+        blocks(row.held),
         row.kv_utilization.as_ref().map_or_else(|| "-".to_owned(), |known| percent(known.value)),
         counted(counters.stores, events),
         counted(counters.refused_stores, events),
@@ -37,6 +41,16 @@ fn cells(row: &WorkerRow, snapshot: &Snapshot) -> [String; COLUMNS.len()] {
 /// Returns `-` for an unknown count: a 0 would be read as a count.
 fn counted(count: u64, told: bool) -> String {
     if told { count.to_string() } else { "-".to_owned() }
+}
+
+/// Returns true when all blocks of a rank are known, those stored before kvtop attached too.
+fn whole(row: &WorkerRow) -> bool {
+    row.gone || row.knowledge == Knowledge::Complete
+}
+
+/// Marks a count of blocks as a lower bound where more may have been stored before kvtop attached.
+fn least(count: String, whole: bool) -> String {
+    if whole || count == "-" { count } else { format!("{LEAST}{count}") }
 }
 
 fn percent(share: f64) -> String {
@@ -116,7 +130,8 @@ fn facts(snapshot: &Snapshot) -> String {
     let (tree, router) = (&snapshot.tree, &snapshot.router);
     let (events, told) = (snapshot.hears_events(), router.tells_of_requests());
     let overlap = told || router.overlap_known > 0;
-    let blocks = |count: u64| counted(count, events);
+    let all = snapshot.workers.iter().all(whole);
+    let blocks = |count: u64| least(counted(count, events), all);
     let warnings = |count: Option<u64>| count.map_or("-".to_owned(), |count| count.to_string());
     let mut lines = vec![
         format!(
@@ -124,8 +139,8 @@ fn facts(snapshot: &Snapshot) -> String {
             blocks(tree.accepted_blocks),
             blocks(tree.held_blocks),
             blocks(tree.distinct_blocks),
-            blocks(tree.orphan_blocks),
-            blocks(tree.orphan_roots),
+            counted(tree.orphan_blocks, events),
+            counted(tree.orphan_roots, events),
         ),
         format!(
             "router   routed {}  no cache hit in {} of {} requests  parent warnings {}  remove warnings {}",
@@ -159,10 +174,12 @@ fn facts(snapshot: &Snapshot) -> String {
 /// Returns the table as CSV, with a header line (RFC 4180).
 pub fn csv(snapshot: &Snapshot) -> String {
     let quoted = |cell: &String| {
+        // Columns of numbers stay numbers.
+        let cell = cell.strip_prefix(LEAST).unwrap_or(cell);
         if cell.contains([',', '"', '\n']) {
             format!("\"{}\"", cell.replace('"', "\"\""))
         } else {
-            cell.clone()
+            cell.to_owned()
         }
     };
     let mut out = COLUMNS.join(",");

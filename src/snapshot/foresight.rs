@@ -72,6 +72,8 @@ pub struct DrainRow {
     pub worker: WorkerId,
     /// Its short name.
     pub alias: String,
+    /// False while blocks that it stored before kvtop attached may be missing: the counts are then the least.
+    pub complete: bool,
     /// Blocks that it holds.
     pub held: u64,
     /// Blocks that no other worker holds.

@@ -40,7 +40,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
     let at = context.look.foresight.row(answers);
     let told = if inner.height >= TOLD + 2 { 2 } else { 0 };
     let list = Rect { height: inner.height - told, ..inner };
-    let mut table = table(answers);
+    let mut table = table(answers, canvas.glyphs().least);
     table.point_at(at, canvas.glyphs());
     let page = table.page(list.height).max(1);
     let first = (at + 1).saturating_sub(page);
@@ -61,15 +61,17 @@ pub fn page(area: Rect, framed: bool) -> usize {
     Table::default().page(height - told).max(1)
 }
 
-fn table(answers: &Foresight) -> Table {
+fn table(answers: &Foresight, least: &str) -> Table {
     let row = |row: &DrainRow| -> Vec<Part> {
         let share = share(row).map_or_else(String::new, percent);
+        let count =
+            |blocks| format!("{}{}", if row.complete { "" } else { least }, text::count(blocks));
         vec![
             part(row.alias.clone(), Role::Fg),
-            part(text::count(row.held), Role::Muted),
-            part(text::count(row.only), Role::Fg),
+            part(count(row.held), Role::Muted),
+            part(count(row.only), Role::Fg),
             part(share, Role::Fg),
-            part(text::count(row.hot), if row.hot > 0 { Role::Series2 } else { Role::Muted }),
+            part(count(row.hot), if row.hot > 0 { Role::Series2 } else { Role::Muted }),
         ]
     };
     let rows = answers.drain.iter().map(row).collect();
@@ -77,7 +79,7 @@ fn table(answers: &Foresight) -> Table {
 }
 
 fn share(row: &DrainRow) -> Option<f64> {
-    (row.held > 0).then(|| row.only as f64 / row.held as f64)
+    (row.complete && row.held > 0).then(|| row.only as f64 / row.held as f64)
 }
 
 /// Draws the share of each worker beside its row, where there is room.
@@ -96,6 +98,11 @@ fn bars(canvas: &mut Canvas<'_>, area: Rect, answers: &Foresight, table: &Table,
 /// Says what draining the worker of `row` costs.
 fn tell(canvas: &mut Canvas<'_>, area: Rect, row: &DrainRow) {
     let said = match (row.only, row.hot) {
+        _ if !row.complete => format!(
+            "Draining {} loses at least {} blocks: what it stored before kvtop attached is unknown.",
+            row.alias,
+            text::count(row.only)
+        ),
         (0, _) => format!("Draining {} loses nothing: other workers hold its blocks.", row.alias),
         (only, 0) => format!(
             "Draining {} loses {} blocks, none of them in use.",
