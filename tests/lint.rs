@@ -113,6 +113,37 @@ fn corrected(sources: &[Source], found: &Verdicts) -> Vec<Source> {
     made
 }
 
+/// Returns the findings of which each has one more than was `known`.
+fn new_ones(known: &Verdicts, now: &Verdicts) -> Vec<(&'static str, String)> {
+    let of = |found: &Verdicts| -> Vec<(&'static str, String)> {
+        found.flaws.iter().map(|flaw| (flaw.id, flaw.component.clone())).collect()
+    };
+    let known = of(known);
+    of(now).into_iter().filter(|one| !known.contains(one)).collect()
+}
+
+#[test]
+fn a_correction_that_is_made_alone_brings_no_finding() {
+    const HALVED: &str = "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {name: t}\nspec:\n  \
+                          services:\n    Frontend:\n      componentType: frontend\n      envs:\n        - {name: \
+                          DYN_ROUTER_MODE, value: kv}\n        - {name: DYN_ROUTER_USE_KV_EVENTS, value: \"false\"}\n      \
+                          extraPodSpec: {mainContainer: {image: a/vllm-runtime:1.2.1}}\n    W:\n      componentType: \
+                          worker\n      extraPodSpec:\n        mainContainer:\n          image: \
+                          a/vllm-runtime:1.2.1\n          command: [python3, -m, dynamo.vllm]\n          args: [--model, \
+                          m, --block-size, \"32\"]\n";
+    let halved = vec![Source { name: "halved.yaml".into(), text: HALVED.into() }];
+    for sources in CASES.iter().map(|(name, _)| sources(name)).chain([halved]) {
+        let found = lint(&sources);
+        for flaw in &found.flaws {
+            let mut alone = Verdicts::default();
+            alone.flaws.push(flaw.clone());
+            let now = lint(&corrected(&sources, &alone));
+            let (id, name) = (flaw.id, &sources[0].name);
+            assert_eq!(new_ones(&found, &now), [], "{name}: the correction of {id} alone");
+        }
+    }
+}
+
 /// Counts every scalar of a text, its keys included.
 fn scalars(text: &str) -> BTreeMap<String, usize> {
     fn count(value: &Value, found: &mut BTreeMap<String, usize>) {

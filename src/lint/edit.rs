@@ -62,11 +62,47 @@ pub(super) fn settle(text: Text<'_>, secrets: &Secrets, flaws: &mut [Flaw]) {
             edit.yaml = yaml;
         }
     }
+    complete(flaws);
     for flaw in flaws {
         let before = flaw.edits.len();
         flaw.edits.retain(|edit| !secrets.touch(text, edit.change.file, edit.lines));
         if flaw.edits.len() < before {
             flaw.fix.push_str(UNSHOWN);
+        }
+    }
+}
+
+/// Adds to each flaw the edits of those with which it shares lines, where these have more of them: who pastes its
+/// lines alone would make half of the other correction.
+fn complete(flaws: &mut [Flaw]) {
+    let places = |flaw: &Flaw| -> BTreeSet<(usize, (usize, usize))> {
+        flaw.edits.iter().map(|edit| (edit.change.file, edit.lines)).collect()
+    };
+    let known: Vec<_> = flaws.iter().map(places).collect();
+    let all: Vec<(&'static str, Vec<Edit>)> =
+        flaws.iter().map(|flaw| (flaw.id, flaw.edits.clone())).collect();
+    for (at, flaw) in flaws.iter_mut().enumerate() {
+        let mut mine = known[at].clone();
+        let mut taken = vec![false; all.len()];
+        taken[at] = true;
+        let mut of: BTreeSet<&str> = BTreeSet::new();
+        // Those that are added may share lines with others.
+        while let Some(other) =
+            (0..all.len()).find(|other| !taken[*other] && !known[*other].is_disjoint(&mine))
+        {
+            taken[other] = true;
+            let (id, edits) = &all[other];
+            for edit in edits {
+                if mine.insert((edit.change.file, edit.lines)) {
+                    flaw.edits.push(edit.clone());
+                    of.insert(id);
+                }
+            }
+        }
+        if !of.is_empty() {
+            let ids: Vec<&str> = of.into_iter().collect();
+            flaw.fix
+                .push_str(&format!(" The lines below are also those of {}.", ids.join(" and ")));
         }
     }
 }
