@@ -279,3 +279,29 @@ fn flags_named_after_keys_of_tensorrt_llm_are_read_and_changed() {
         assert_eq!(shown(&lint(&corrected)), [], "{}", corrected[0].text);
     }
 }
+
+#[test]
+fn a_gateway_plugin_of_0_9_has_the_size_of_the_operator_where_none_is_set() {
+    let of = |release: &str, size: u32| {
+        let image = |name: &str| format!("image: nvcr.io/nvidia/ai-dynamo/{name}:{release}");
+        linted(&format!(
+            "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {{name: t}}\nspec:\n  services:\n    \
+             Epp:\n      componentType: epp\n      extraPodSpec: {{mainContainer: {{{}}}}}\n    W:\n      componentType: \
+             worker\n      extraPodSpec:\n        mainContainer:\n          {}\n          command: [python3, -m, \
+             dynamo.trtllm]\n          args: [--model-path, m, --publish-events-and-metrics, --kv-block-size, \"{size}\", \
+             --override-engine-args, '{{\"kv_cache_config\":{{\"tokens_per_block\":{size}}}}}']\n",
+            image("dynamo-epp"),
+            image("tensorrtllm-runtime"),
+        ))
+    };
+
+    let found = of("0.9.0", 32);
+    assert_eq!(shown(&found), [("KVT001", 6)], "{found:?}");
+    assert_eq!(
+        found.flaws[0].fix,
+        "On Epp, set DYN_KV_BLOCK_SIZE to 32, the block size that workers publish."
+    );
+    assert_eq!(shown(&of("0.9.0", 16)), []);
+    // From 1.0 on it takes the size of the model card.
+    assert_eq!(shown(&of("1.0.1", 32)), []);
+}

@@ -28,10 +28,14 @@ pub(super) const STANDALONE: &[Setting] =
 /// The plugin's variables were renamed once. From 1.0 on it takes the block size from the model card, and only logs
 /// the variable of frontends (ai-dynamo/dynamo, `deploy/inference-gateway`, `dynamo_kv_scorer/plugin.go`).
 pub(super) const GATEWAY: &[Setting] = &[
-    Setting::new(What::BlockSize, &[Router], Kind::Count, &[]).env(&[
-        Name::before(variable::KV_BLOCK_SIZE, 1, 0),
-        Name::before(variable::OLD_KV_BLOCK_SIZE, 1, 0),
-    ]),
+    Setting::new(What::BlockSize, &[Router], Kind::Count, &[])
+        .env(&[
+            Name::before(variable::KV_BLOCK_SIZE, 1, 0),
+            Name::before(variable::OLD_KV_BLOCK_SIZE, 1, 0),
+        ])
+        // The operator sets it where the graph deployment does not (0.9.0, `deploy/operator/internal/dynamo/component_epp.go`).
+        .or(Default::Count(16))
+        .then(&[(Release::new(1, 0), Default::Unknown)]),
     Setting::new(What::OverlapWeight, &[Router], Kind::Decimal, &[]).env(&[
         Name::always(variable::OVERLAP_SCORE_WEIGHT),
         Name::always(variable::OLD_OVERLAP_SCORE_WEIGHT),
