@@ -73,6 +73,9 @@ measures! {
     ROUTER_TEMPERATURE = "router_temperature", "router temperature";
     SOURCE = "source", "source";
     STREAM_KEEPS = "stream_keeps", "time for which the stream keeps KV events";
+    STORES_APPLIED = "stores_applied", "stores taken in by {}";
+    STORE_EVENTS = "store_events", "store events";
+    EVENT_PLANE = "event_plane", "routers' event plane";
     STORES_ON_CACHED_PREFIX = "stores_on_cached_prefix", "store events that continue a cached prefix";
     STORES_REJECTED = "stores_rejected", "stores rejected";
     STORES_REJECTED_FOR_PARENT = "stores_rejected_for_parent", "stores rejected because the parent block is unknown";

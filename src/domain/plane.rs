@@ -28,6 +28,14 @@ impl Plane {
         }
     }
 
+    /// Returns the word that chooses it in Dynamo's settings.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::NatsCore | Self::JetStream => "nats",
+            Self::Zmq | Self::ZmqBrokers => "zmq",
+        }
+    }
+
     /// Returns the source that connects to it.
     pub const fn source(self) -> SourceName {
         match self {

@@ -404,7 +404,25 @@ impl Judge<'_> {
             lengths_told: self.known.routing.prefixes.reuse.told(),
             regret: self.regret(None),
             sourceless: router.sourceless(|pod| !self.known.shown.is_deleted(pod), at),
+            unfed: self.unfed(at),
         }
+    }
+
+    /// Returns the routers whose indexes took in none of the stores that workers published meanwhile.
+    fn unfed(&self, at: Timestamp) -> Vec<(Arc<str>, u64)> {
+        // An event takes its time to the router, and counters are read some time after each other.
+        const UNDER_WAY: Duration = Duration::from_secs(5);
+        let router = &self.known.routing.router;
+        let unfed = router.unfed(|pod| !self.known.shown.is_deleted(pod), at);
+        let stores_since = |from: Timestamp| {
+            let ranks = self.window(Some(from)).ranks;
+            ranks.iter().map(|tally| tally.kv.counters.stores).sum::<u64>()
+        };
+        let stores = |[first, last]: [Timestamp; 2]| {
+            stores_since(first.after(UNDER_WAY))
+                .saturating_sub(stores_since(last.before(UNDER_WAY)))
+        };
+        unfed.into_iter().map(|(pod, readings)| (pod, stores(readings))).collect()
     }
 
     /// Returns what was counted from `from` on; everything for none. Requests and refusals that routers told of

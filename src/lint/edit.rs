@@ -101,8 +101,9 @@ fn complete(flaws: &mut [Flaw]) {
         }
         if !of.is_empty() {
             let ids: Vec<&str> = of.into_iter().collect();
-            flaw.fix
-                .push_str(&format!(" The lines below are also those of {}.", ids.join(" and ")));
+            flaw.fix.push_str(" The lines below are also those of ");
+            flaw.fix.push_str(&ids.join(" and "));
+            flaw.fix.push('.');
         }
     }
 }

@@ -119,6 +119,8 @@ struct Scraped {
     shares: Grown,
     share_sum: Grown,
     sourceless: f64,
+    /// Since when its index has taken in no store at all.
+    empty_since: Option<Timestamp>,
 }
 
 /// The last two readings of a counter.
@@ -247,7 +249,11 @@ impl Router {
             GaugeName::OutputTokenCount => scraped.answers[1] = value,
             GaugeName::FailedRequests => grown.failed = scraped.failed.follow(value),
             GaugeName::SourcelessWorkers => scraped.sourceless = value,
-            GaugeName::StoresApplied => grown.stores_applied = scraped.applied.follow(value),
+            GaugeName::StoresApplied => {
+                grown.stores_applied = scraped.applied.follow(value);
+                let since = scraped.empty_since.unwrap_or(at);
+                scraped.empty_since = (value <= 0.0).then_some(since);
+            }
             GaugeName::StoresOrphaned => grown.stores_orphaned = scraped.orphaned.follow(value),
             GaugeName::StoresInvalid => grown.stores_invalid = scraped.invalid.follow(value),
             GaugeName::RemovalsApplied => grown.removals_applied = scraped.removed.follow(value),
@@ -310,6 +316,26 @@ impl Router {
     /// Returns the metrics of pods that are `there`: those of others are of the past.
     fn present(&self, there: impl Fn(&str) -> bool) -> impl Iterator<Item = &Scraped> {
         self.scrapes.iter().filter(move |(pod, _)| there(pod)).map(|(_, scraped)| scraped)
+    }
+
+    /// Returns the routers whose indexes took in no KV event since they started, by their own counters, each with the
+    /// first and the last reading that said so.
+    pub fn unfed(
+        &self,
+        there: impl Fn(&str) -> bool,
+        at: Timestamp,
+    ) -> Vec<(Arc<str>, [Timestamp; 2])> {
+        let fresh = self
+            .scrapes
+            .iter()
+            .filter(|(pod, scraped)| there(pod) && at.since(scraped.at) <= FRESH);
+        let unfed = fresh.filter_map(|(pod, scraped)| {
+            let others = [scraped.orphaned, scraped.invalid, scraped.removed, scraped.unknown];
+            let none = others.iter().all(|count| count.last.is_none_or(|last| last <= 0.0));
+            let since = scraped.empty_since.filter(|_| none)?;
+            Some((Arc::from(pod.as_str()), [since, scraped.at]))
+        });
+        unfed.collect()
     }
 
     /// Returns the metrics of pods that are `there` and answered in the minute before `at`: what others said last says

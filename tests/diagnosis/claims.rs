@@ -387,3 +387,52 @@ fn lines_of_engines_and_routers_become_claims() {
     let published = said(ClaimWhat::PublishesEvents, "log of frontend");
     assert_eq!(published, Some(ClaimValue::Flag(false)));
 }
+
+#[test]
+fn a_router_that_takes_in_no_event_is_found_by_its_counters() {
+    let unfed = |plane: &str, stores: u64| {
+        let mut evidence = healthy();
+        blinded(&mut evidence, 30);
+        evidence.router.unfed = vec![("frontend".into(), stores)];
+        evidence.settings.event_planes = vec![setting_with(plane.into())];
+        evidence.settings.publishing_planes = vec![OfWorker {
+            worker: Some(WorkerId(1)),
+            who: "worker-1".into(),
+            set: setting_with("nats".into()),
+        }];
+        evidence
+    };
+
+    let Verdict::Found(finding) = judge("KVT019", &unfed("zmq", 200)) else { panic!() };
+    assert_eq!(finding.grade, Grade::Confirmed);
+    assert_eq!(
+        finding.summary.to_string(),
+        "Routers listen for KV events over zmq, not where workers publish: their counters show none of the 200 store \
+         events that workers sent over nats."
+    );
+    let fix = finding.fix.unwrap().sentence.to_string();
+    assert_eq!(fix, "Set DYN_EVENT_PLANE=nats on the frontend, as the workers have it.");
+
+    // A counter that was read a moment ago may have missed them, and a router that finds blocks has some.
+    assert_eq!(summary("KVT019", &unfed("zmq", 3)), None);
+    let mut sees = unfed("zmq", 200);
+    sees.router.tally.overlaps.note(kvtop::model::OverlapBy::Decision, 4.0);
+    assert_eq!(summary("KVT019", &sees), None);
+    // One that only predicts needs no events.
+    let mut predicts = unfed("zmq", 200);
+    predicts.settings.kv_events = Some(setting_with(false));
+    assert_eq!(summary("KVT019", &predicts), None);
+    assert_eq!(summary("KVT019", &unfed("nats", 200)), None);
+}
+
+fn setting_with<T>(value: T) -> Setting<T> {
+    Setting {
+        value,
+        ground: Ground::Setting,
+        source: "pod frontend".into(),
+        raw: "".into(),
+        at: Timestamp(1),
+        set_by: None,
+        medium: Medium::Settings,
+    }
+}

@@ -89,3 +89,20 @@ fn a_model_card_overrides_the_mode_of_the_frontend() {
     );
     assert!(check::text(&seen).starts_with("KVTOP WARNING - KVT005"), "{}", check::text(&seen));
 }
+
+#[test]
+fn a_router_that_hears_another_event_plane_is_no_other_hashing() {
+    for name in ["router_on_zmq_161", "router_on_nats_161"] {
+        let seen = seen(name);
+
+        let ids = wrong(&seen);
+        assert_eq!(ids, ["KVT019"], "{name}: {}", check::text(&seen));
+        let finding = found(&seen, "KVT019").unwrap();
+        assert_eq!(finding.severity, Severity::Critical);
+        assert!(
+            finding.summary.starts_with("No KV event reaches the routers"),
+            "{}",
+            finding.summary
+        );
+    }
+}

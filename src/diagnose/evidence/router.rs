@@ -42,6 +42,9 @@ pub struct RouterEvidence {
     pub regret: Option<Regret>,
     /// Workers that serve and whose KV events it has no source for, by its own metric.
     pub sourceless: u64,
+    /// Routers whose indexes took in no KV event since they started, by their own counters, each with the stores that
+    /// workers published between two readings that said so.
+    pub unfed: Vec<(Arc<str>, u64)>,
 }
 
 /// Routers that reject stores because they lack the parent block.

@@ -125,6 +125,10 @@ pub struct Settings {
     pub card_modes: Vec<OfWorker<Arc<str>>>,
     /// True when every worker with a model card names a mode there, so that no frontend's mode counts.
     pub only_card_modes: bool,
+    /// The event planes to which routers listen.
+    pub event_planes: Vec<Setting<Arc<str>>>,
+    /// The event planes on which workers publish.
+    pub publishing_planes: Vec<OfWorker<Arc<str>>>,
     /// Weight, or credit, of the overlap.
     pub overlap_weight: Option<Setting<f64>>,
     /// Randomness of the choice.

@@ -1,10 +1,16 @@
-//! KVT019: KV events cannot be decoded, or processes run different Dynamo releases.
+//! KVT019: KV events cannot be decoded, routers hear none of them, or processes run different Dynamo releases.
+
+use std::sync::Arc;
 
 use crate::diagnose::Origin;
+use crate::diagnose::fix::{Change, Part};
 use crate::diagnose::measure;
-use crate::diagnose::phrase::{Count, phrase};
-use crate::diagnose::{Evidence, Finding, Member, Proof, Rule, Verdict};
+use crate::diagnose::phrase::{Count, Phrase, phrase};
+use crate::diagnose::rules::blind::{self, Sight};
+use crate::diagnose::rules::block_size_mismatch::BlockSizeMismatch;
+use crate::diagnose::{Evidence, Finding, Member, Proof, Rule, Setting, Verdict};
 use crate::domain::{Grade, Severity};
+use crate::dynamo::{flag, variable};
 
 pub(super) struct WireSkew;
 
@@ -23,12 +29,15 @@ impl Rule for WireSkew {
          is more tolerant than the router's, fails on at least 20 messages and on one in ten. Also detected by \
          three lines in a worker's log (\"Failed to decode KVEventBatch\"). Processes of different releases are \
          a warning even before events are lost. The release of a process is known from image tags, model cards, \
-         discovery records, metrics, logs and the format of its KV events.\nRun frontend and workers from images \
+         discovery records, metrics, logs and the format of its KV events. Routers that hear none of the events are \
+         found by their own counters (kv_cache_events_applied, from 1.0 on), which stay 0 while workers store blocks, if their \
+         event plane ({variable::EVENT_PLANE}) is another than the workers', or no request has a cache hit although engines \
+         reuse prefixes.\nGive frontend and workers the same event plane. Run frontend and workers from images \
          of the same Dynamo version."
     }
 
     fn explains(&self) -> &'static [&'static str] {
-        &["KVT003", "KVT014", "KVT004"]
+        &["KVT003", "KVT014", "KVT004", "KVT015"]
     }
 
     /// Mixed releases alone may not lose any event.
@@ -50,6 +59,9 @@ impl Rule for WireSkew {
         let all = tally.unreadable + tally.messages;
         if tally.decode_failed >= limits.min_decode_failed {
             return publishers(tally.decode_failed).into();
+        }
+        if let Some(unfed) = unfed(evidence) {
+            return unfed.finding(evidence).into();
         }
         if tally.unreadable < limits.min_unreadable
             && let Some(members) = &evidence.mixed
@@ -99,6 +111,98 @@ impl Rule for WireSkew {
         )
         .into()
     }
+}
+
+/// Routers whose indexes take in none of the events that arrive here.
+struct Unfed<'a> {
+    routers: String,
+    /// Stores that their counters lack.
+    stores: u64,
+    /// The event plane of the workers.
+    ours: &'static str,
+    /// Another one, to which a router listens.
+    other: Option<&'a Setting<Arc<str>>>,
+}
+
+/// Finds such routers, where no other fault explains them.
+fn unfed(evidence: &Evidence) -> Option<Unfed<'_>> {
+    let limit = evidence.thresholds.min_unreadable;
+    let unfed = evidence.router.unfed.iter().filter(|(_, stores)| *stores >= limit);
+    let stores = unfed.clone().map(|(_, stores)| *stores).max()?;
+    let routers: Vec<&str> = unfed.map(|(router, _)| router.as_ref()).collect();
+    let settings = &evidence.settings;
+    let follows = settings.kv_events.as_ref().is_none_or(|follows| follows.value);
+    let router = &evidence.router;
+    let found = [&router.tally, &router.told].into_iter().any(|tally| {
+        let overlaps = tally.overlaps.best();
+        overlaps.known > overlaps.zero || tally.hit_rate().is_some_and(|rate| rate > 0.0)
+    });
+    // Where block sizes differ, counters may stay at 0 for that reason: a capture of 1.6.1 with cards of 16 and
+    // engines of 32.
+    let differ = matches!(BlockSizeMismatch.judge(evidence), Verdict::Found(_));
+    if found || !follows || differ {
+        return None;
+    }
+    let ours = evidence.plane.name?.word();
+    let published = settings.publishing_planes.first().map(|of| &of.set.value);
+    let apart = |plane: &&Setting<Arc<str>>| {
+        published.is_some_and(|published| *published != plane.value) && *plane.value != *ours
+    };
+    let other = settings.event_planes.iter().find(apart);
+    let blind = || matches!(blind::look(evidence), Sight::Blind(_));
+    let routers = routers.join(", ");
+    (other.is_some() || blind()).then_some(Unfed { routers, stores, ours, other })
+}
+
+impl Unfed<'_> {
+    fn finding(&self, evidence: &Evidence) -> Finding {
+        let Self { routers, ours, .. } = self;
+        let stores = Count(self.stores);
+        let taken = Proof::new(measure::STORES_APPLIED.of(routers), "0", Origin::RouterCounters);
+        let sent = Proof::new(measure::STORE_EVENTS, phrase!("{}", stores), Origin::KvEvents);
+        let mut proofs = vec![taken.at(evidence.at), sent.at(evidence.at)];
+        let counted = phrase!(
+            "their counters show none of the {} store events that workers sent over {}",
+            Count(self.stores),
+            ours
+        );
+        let cost = evidence.frontend_restarts();
+        let Some(plane) = self.other else {
+            let summary = phrase!("No KV event reaches the routers: {}.", counted);
+            let compare = phrase!(
+                "Compare {}, the NATS server and {} of frontend and workers, and the rights of the frontend's NATS \
+                 user.",
+                variable::EVENT_PLANE,
+                variable::NAMESPACE
+            );
+            return unheard(Grade::Likely, summary, proofs).mended_by(compare, cost);
+        };
+        let listens = Proof::new(measure::EVENT_PLANE, plane.value.to_string(), plane.origin());
+        proofs.push(listens.at(plane.at));
+        let summary = phrase!(
+            "Routers listen for KV events over {}, not where workers publish: {}.",
+            plane.value,
+            counted
+        );
+        let sentence = phrase!(
+            "Set {}={} on the frontend, as the workers have it.",
+            variable::EVENT_PLANE,
+            ours
+        );
+        let change = Change::Set {
+            on: Part::Frontend,
+            variable: Some(variable::EVENT_PLANE.to_owned()),
+            flags: &[flag::EVENT_PLANE],
+            value: (*ours).to_owned(),
+        };
+        let finding = unheard(Grade::Confirmed, summary, proofs).mended_by(sentence, cost);
+        finding.through(vec![change])
+    }
+}
+
+fn unheard(grade: Grade, summary: Phrase, proofs: Vec<Proof>) -> Finding {
+    Finding::new(Severity::Critical, grade, summary, proofs)
+        .means(blind::EFFECT, "A counter of applied stores that grows.")
 }
 
 fn mixed([old, new]: &[Member; 2], evidence: &Evidence) -> Finding {

@@ -42,6 +42,16 @@ impl Setup<'_> {
         self.of_workers(names, ClaimWhat::EventEndpoint, &ENGINE, text).into_values().collect()
     }
 
+    /// Returns the event planes on which workers publish.
+    pub(super) fn publishing_planes(&self, names: &WorkerNames) -> Vec<OfWorker<Arc<str>>> {
+        let text = |stored: &StoredClaim| match &stored.claim.value {
+            ClaimValue::Text(value) => Some(with(stored, Arc::clone(value))),
+            _ => None,
+        };
+        let of = [ClaimOf::Publisher];
+        self.of_workers(names, ClaimWhat::EventPlane, &of, text).into_values().collect()
+    }
+
     /// Returns over how many processes each engine splits the context that it decodes.
     pub(super) fn context_parallel(&self, names: &WorkerNames) -> Vec<OfWorker<u64>> {
         let count = |stored: &StoredClaim| match stored.claim.value {

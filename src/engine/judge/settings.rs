@@ -151,6 +151,8 @@ impl Setup<'_> {
             other_modes: self.other_modes(&of_router(ClaimWhat::RouterMode)),
             card_modes,
             only_card_modes,
+            event_planes: texts(of_router(ClaimWhat::EventPlane)),
+            publishing_planes: self.publishing_planes(names),
             overlap_weight: odd(weights, |weight| *weight <= 0.0),
             temperature: odd(decimals(of_router(ClaimWhat::RouterTemperature)), |heat| *heat > 0.0),
             kv_events: odd(flags(of_router(ClaimWhat::KvEvents)), |follows| !follows),
