@@ -26,8 +26,9 @@ pub const ENDPOINT_FIELDS: [(&str, Release); 2] =
 
 /// Metrics by the release that brought them, newest first.
 pub const METRICS: [(&str, Release); 7] = [
-    ("dynamo_component_router_kv_zmq_ingress_batches_total", Release::new(1, 6)),
     ("dynamo_component_router_non_max_overlap_selections_total", Release::new(1, 5)),
+    // Where events travel by ZMQ, 1.4.2, 1.5.1 and 1.6.1 have it, 1.3.1 has not.
+    ("dynamo_component_router_kv_zmq_ingress_batches_total", Release::new(1, 4)),
     ("dynamo_component_router_kv_event_source_mismatch_workers", Release::new(1, 4)),
     ("dynamo_component_router_worker_registered", Release::new(1, 3)),
     ("dynamo_frontend_stage_requests", Release::new(1, 2)),
