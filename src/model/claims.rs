@@ -107,6 +107,26 @@ impl Claims {
         });
     }
 
+    /// Drops what publishers said of block sizes before `until`, of themselves and in the same line of their engines,
+    /// about the subjects that `about` picks.
+    pub fn forget_notices(&mut self, until: Timestamp, about: impl Fn(&Subject) -> bool) {
+        let logged = |stored: &StoredClaim| {
+            stored.claim.medium == Medium::Logs
+                && stored.last < until
+                && about(&stored.claim.subject)
+        };
+        let of_publisher = |stored: &&StoredClaim| {
+            (stored.claim.what, stored.claim.of) == (ClaimWhat::BlockSize, ClaimOf::Publisher)
+        };
+        let notices = self.kept.values().filter(of_publisher).filter(|stored| logged(stored));
+        let times: BTreeSet<Timestamp> = notices.map(|stored| stored.last).collect();
+        let sizes = [ClaimWhat::BlockSize, ClaimWhat::LargestBlock];
+        self.kept.retain(|_, stored| {
+            let told = sizes.contains(&stored.claim.what) && times.contains(&stored.last);
+            !(told && logged(stored))
+        });
+    }
+
     /// Returns every claim, ordered by what it is about.
     pub fn all(&self) -> impl Iterator<Item = &StoredClaim> {
         self.kept.values()

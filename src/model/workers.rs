@@ -316,7 +316,15 @@ impl Workers {
         if self.by_id.contains_key(&hashed) {
             return Some(hashed);
         }
-        self.records.iter().find(|worker| worker.pod.as_deref() == Some(pod)).map(|w| w.id)
+        // Processes follow each other in a pod.
+        let mut all = self.records.iter().rev().filter(|it| it.pod.as_deref() == Some(pod));
+        let last = all.clone().next();
+        all.find(|worker| !worker.gone).or(last).map(|worker| worker.id)
+    }
+
+    /// Returns the workers that ran in `pod` so far.
+    pub fn ever_in<'a>(&'a self, pod: &'a str) -> impl Iterator<Item = WorkerId> + 'a {
+        self.pods.iter().filter(move |(_, known)| known.as_ref() == pod).map(|(id, _)| *id)
     }
 
     /// Forgets shares, uses and loads that were scraped more than `age` before `now`: of an endpoint that does

@@ -102,6 +102,17 @@ impl Learner<'_> {
     pub(super) fn placed(&mut self, placement: &Placement, at: Timestamp, source: &SourceName) {
         let worker = placement.worker;
         if let Some(pod) = &placement.pod {
+            // A publisher names its worker when it starts: what the one before logged is of another process.
+            let workers = &self.known.fleet.workers;
+            let before: Vec<WorkerId> = workers.ever_in(pod).filter(|id| *id != worker).collect();
+            let again = workers.ever_in(pod).any(|id| id == worker);
+            if !before.is_empty() && !again {
+                self.known.fleet.claims.forget_notices(at, |subject| match subject {
+                    Subject::Pod(name) => name == pod,
+                    Subject::Worker(id) => *id == worker || before.contains(id),
+                    Subject::Component { .. } | Subject::Deployment => false,
+                });
+            }
             self.known.fleet.workers.set_pod(worker, pod);
             self.known.fleet.foreign.note_pod(pod, worker);
             if let Some(started) =
