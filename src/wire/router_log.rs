@@ -19,7 +19,7 @@ use crate::domain::{
     RegistrationBar, RegistrationRefused, RouterStart, SetMade, Subject, WarningKind, WorkerId,
     WorkerRank,
 };
-use crate::dynamo::label;
+use crate::dynamo::{label, router, sign};
 use crate::frame::{Frame, Origin};
 
 /// Longest line that is looked at; the rest of a longer one is ignored.
@@ -112,6 +112,7 @@ fn read_parts(text: &str, reading: &Reading<'_>, pod: &Arc<str>, facts: &mut Fac
     if line.has("router_mode=\"direct\"") && line.has("overlap_blocks=") {
         facts.other.extend(overlap(line, pod));
     }
+    facts.other.extend(other_mode(line, pod));
     // JSONL names the target apart from the message; text puts it before the message.
     let target = reading.target();
     let has = |mark: &str| line.has(mark) || target.contains(mark);
@@ -141,6 +142,29 @@ fn decision(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
         total_blocks: line.integer("total blocks: ").or_else(|| line.integer("total_kv_blocks=")),
         forwarded: mode == Some("direct"),
     }))
+}
+
+/// Returns the mode of a router that chooses without regard to cached blocks: it names it at each choice
+/// (dynamo-runtime 1.3.1 to 1.6.1, `pipeline::network::egress::push_router`).
+fn other_mode(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
+    let mode = line.at(sign::CHOICE)?.word("router_mode=")?;
+    let mode = router::MODES.iter().find(|known| **known == mode)?;
+    // The KV router's choices are decisions, and "direct" forwards one.
+    let other = !["kv", "direct"].contains(mode);
+    other.then(|| {
+        Fact::Claim(Claim {
+            what: ClaimWhat::RouterMode,
+            of: ClaimOf::Router,
+            subject: Subject::Pod(Arc::clone(pod)),
+            model: None,
+            value: ClaimValue::Text((*mode).into()),
+            basis: Basis::Observed,
+            source: format!("log of {pod}").into(),
+            raw: "".into(),
+            set_by: None,
+            medium: Medium::Logs,
+        })
+    })
 }
 
 /// `Formula for worker_id=… with N cached blocks: L = W * prefill_blocks + decode_blocks = W * P + D`

@@ -106,3 +106,34 @@ fn a_router_that_hears_another_event_plane_is_no_other_hashing() {
         );
     }
 }
+
+#[test]
+fn what_a_process_logged_does_not_accuse_the_next_one_in_the_same_log() {
+    let seen = seen("cured_in_one_log_151");
+
+    assert!(wrong(&seen).is_empty(), "{}", check::text(&seen));
+}
+
+#[test]
+fn what_a_process_logs_is_of_it_and_not_of_the_one_before() {
+    let seen = seen("one_of_three_restarted_151");
+
+    let finding = found(&seen, "KVT001").unwrap();
+    assert!(finding.summary.contains("worker3 publishes 32-token blocks"), "{}", finding.summary);
+    assert_eq!(finding.subjects.len(), 1, "{finding:?}");
+}
+
+#[test]
+fn a_log_that_names_the_mode_of_each_choice_tells_it_without_kubernetes() {
+    let seen = seen("round_robin_142");
+
+    let finding = found(&seen, "KVT005").unwrap();
+    assert_eq!(finding.summary, "The frontend routes by round-robin, not by cached blocks.");
+}
+
+#[test]
+fn the_metrics_of_a_router_on_zmq_are_those_of_its_release() {
+    let seen = seen("healthy_zmq_142");
+
+    assert!(wrong(&seen).is_empty(), "{}", check::text(&seen));
+}

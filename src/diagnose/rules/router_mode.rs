@@ -32,7 +32,8 @@ impl Rule for RouterMode {
          names another mode, which overrides that of the frontend. The overlap weight is 0. A temperature above 0 makes the choice partly random (at 0.5 the costlier of two workers gets 12 % \
          of requests, at 1 it gets 27 %; below 0.22 the share is under 1 %, which is only a note). There is \
          only one worker to choose from.\nDetected by the frontend's settings, by model cards, by the weight in the router's \
-         log, and by \"Selected worker\" lines, which only the KV router writes.\nSet {variable::ROUTER_MODE}=kv on the \
+         log, and by \"Selected worker\" lines: up to 1.2 only the KV router writes them, from 1.3 on they name the \
+         mode.\nSet {variable::ROUTER_MODE}=kv on the \
          frontend, and leave weight 1 and temperature 0."
     }
 

@@ -131,11 +131,12 @@ impl Setup<'_> {
     /// Returns the settings of routers and workers.
     pub(super) fn settings(&self, names: &WorkerNames) -> Settings {
         let kind = self.router_kind();
-        let routers: Vec<Subject> = self
+        let mut routers: Vec<Subject> = self
             .processes()
             .filter(|(role, subject)| role.is_router() && self.may_choose(subject, kind))
             .map(|(_, subject)| subject)
             .collect();
+        routers.extend(self.unshown_routers());
         let of_router = |what| self.of_each(&routers, what, &[ClaimOf::Router]);
         // The credit took the weight's place with 1.2; an old name that is still set counts as well.
         let mut weights = decimals(of_router(ClaimWhat::OverlapCredit));
@@ -163,6 +164,20 @@ impl Setup<'_> {
             context_parallel: self.context_parallel(names),
             unreadable: self.unreadable(),
         }
+    }
+
+    /// Returns the routers that Kubernetes does not show, and whose logs name their mode.
+    fn unshown_routers(&self) -> impl Iterator<Item = Subject> {
+        let modes = self.fleet.claims.of_kind(ClaimWhat::RouterMode);
+        let logged = modes.filter(|stored| {
+            let claim = &stored.claim;
+            claim.of == ClaimOf::Router && claim.basis == Basis::Observed
+        });
+        let subjects = logged.map(|stored| stored.claim.subject.clone());
+        subjects.filter(|subject| match subject {
+            Subject::Pod(pod) => self.shown.cluster.pod(pod).is_none() && self.speaks(subject),
+            Subject::Worker(_) | Subject::Component { .. } | Subject::Deployment => false,
+        })
     }
 
     /// Returns the pods of frontends that are set to another mode than kv, and were not seen to choose workers since
