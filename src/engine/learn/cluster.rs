@@ -106,7 +106,9 @@ impl Learner<'_> {
             let workers = &self.known.fleet.workers;
             let before: Vec<WorkerId> = workers.ever_in(pod).filter(|id| *id != worker).collect();
             let again = workers.ever_in(pod).any(|id| id == worker);
-            if !before.is_empty() && !again {
+            // Only logs place a worker without its ranks; several may run in one pod of Kubernetes.
+            let starts = placement.ranks.is_empty() && !again;
+            if !before.is_empty() && starts {
                 self.known.fleet.claims.forget_notices(at, |subject| match subject {
                     Subject::Pod(name) => name == pod,
                     Subject::Worker(id) => *id == worker || before.contains(id),
