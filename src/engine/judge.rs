@@ -413,7 +413,9 @@ impl Judge<'_> {
         // An event takes its time to the router, and counters are read some time after each other.
         const UNDER_WAY: Duration = Duration::from_secs(5);
         let router = &self.known.routing.router;
-        let unfed = router.unfed(|pod| !self.known.shown.is_deleted(pod), at);
+        let ours =
+            |pod: &str| !self.known.shown.is_deleted(pod) && !self.known.fleet.is_foreign_pod(pod);
+        let unfed = router.unfed(ours, at);
         let stores_since = |from: Timestamp| {
             let ranks = self.window(Some(from)).ranks;
             ranks.iter().map(|tally| tally.kv.counters.stores).sum::<u64>()

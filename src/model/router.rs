@@ -119,7 +119,7 @@ struct Scraped {
     shares: Grown,
     share_sum: Grown,
     sourceless: f64,
-    /// Since when its index has taken in no store at all.
+    /// The first reading of those by which its index took in no store at all.
     empty_since: Option<Timestamp>,
 }
 
