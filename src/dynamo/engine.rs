@@ -12,7 +12,7 @@ pub const TRTLLM_EVENT_BUFFER: &str = "kv_cache_config.event_buffer_max_size";
 /// Tokens in a block of TensorRT-LLM when nothing sets them (`LlmArgs`).
 pub const TRTLLM_DEFAULT_BLOCK_SIZE: u64 = 32;
 
-/// What every flag begins with that sets a key of TensorRT-LLM's configuration (from 1.0 on,
+/// The beginning of every flag that sets a key of TensorRT-LLM's configuration (from 1.0 on,
 /// `trtllm/dynamic_flags.py`). Such flags and [`flag::OVERRIDE_ENGINE_ARGS`] exclude each other.
 pub const TRTLLM_KEY_FLAGS: &str = "--trtllm.";
 
@@ -29,7 +29,7 @@ pub struct EngineKey {
     pub path: &'static str,
     /// The flag that sets it; its underscores are no dashes.
     pub flag: &'static str,
-    /// What it sets.
+    /// The setting.
     pub what: ClaimWhat,
 }
 

@@ -61,7 +61,7 @@ impl Knowledge {
         let unknown: HashSet<WorkerRank> =
             ranks.filter(|record| !record.complete).map(|record| record.rank).collect();
         let landed = explorer.demand().landed(tick(at));
-        let (drain, more_workers) = self.drain(&holdings, &unknown, shown);
+        let (drain, more_workers) = self.drain(&holdings, shown);
         Foresight {
             at,
             looked_at: holdings.looked_at,
@@ -91,13 +91,9 @@ impl Knowledge {
         Some(ranks.filter(chosen).collect())
     }
 
-    fn drain(
-        &self,
-        holdings: &Holdings,
-        unknown: &HashSet<WorkerRank>,
-        shown: &Snapshot,
-    ) -> (Vec<DrainRow>, usize) {
-        let unknown: HashSet<WorkerId> = unknown.iter().map(|rank| rank.worker).collect();
+    fn drain(&self, holdings: &Holdings, shown: &Snapshot) -> (Vec<DrainRow>, usize) {
+        let unknown = shown.workers.iter().filter(|row| !row.is_whole());
+        let unknown: HashSet<WorkerId> = unknown.map(|row| row.rank.worker).collect();
         let rows = shown.workers.iter().filter(|row| !row.gone);
         let present: HashSet<WorkerId> = rows.map(|row| row.rank.worker).collect();
         let workers = holdings.workers.iter().filter(|holding| present.contains(&holding.worker));

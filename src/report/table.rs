@@ -1,7 +1,7 @@
 //! Tables of workers: text, CSV and Markdown, over the same cells.
 
 use super::plain_text as plain;
-use crate::snapshot::{Knowledge, Snapshot, WorkerRow};
+use crate::snapshot::{Snapshot, WorkerRow};
 
 /// The columns, in order.
 const COLUMNS: [&str; 14] = [
@@ -9,7 +9,7 @@ const COLUMNS: [&str; 14] = [
     "removed", "unknown", "orphan%", "routed",
 ];
 
-/// What stands before a count that is a lower bound.
+/// The mark of a count that is a lower bound.
 const LEAST: &str = ">=";
 
 /// Columns of words; the others are numbers and stand to the right.
@@ -19,7 +19,7 @@ fn cells(row: &WorkerRow, snapshot: &Snapshot) -> [String; COLUMNS.len()] {
     let (events, told) = (snapshot.hears_events(), snapshot.router.tells_of_requests());
     let counters = &row.counters;
     let orphans = row.orphan_share.map_or_else(|| "-".to_owned(), percent);
-    let blocks = |count| least(counted(count, events), whole(row));
+    let blocks = |count| least(counted(count, events), row.is_whole());
     [
         row.alias.clone(),
         row.rank.worker.to_string(),
@@ -41,11 +41,6 @@ fn cells(row: &WorkerRow, snapshot: &Snapshot) -> [String; COLUMNS.len()] {
 /// Returns `-` for an unknown count: a 0 would be read as a count.
 fn counted(count: u64, told: bool) -> String {
     if told { count.to_string() } else { "-".to_owned() }
-}
-
-/// Returns true when all blocks of a rank are known, those stored before kvtop attached too.
-fn whole(row: &WorkerRow) -> bool {
-    row.gone || row.knowledge == Knowledge::Complete
 }
 
 /// Marks a count of blocks as a lower bound where more may have been stored before kvtop attached.
@@ -130,7 +125,7 @@ fn facts(snapshot: &Snapshot) -> String {
     let (tree, router) = (&snapshot.tree, &snapshot.router);
     let (events, told) = (snapshot.hears_events(), router.tells_of_requests());
     let overlap = told || router.overlap_known > 0;
-    let all = snapshot.workers.iter().all(whole);
+    let all = snapshot.workers.iter().all(WorkerRow::is_whole);
     let blocks = |count: u64| least(counted(count, events), all);
     let warnings = |count: Option<u64>| count.map_or("-".to_owned(), |count| count.to_string());
     let mut lines = vec![

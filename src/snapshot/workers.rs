@@ -208,6 +208,13 @@ pub struct WorkerRow {
     pub stored_lately: Series,
 }
 
+impl WorkerRow {
+    /// Returns true when all of its blocks are known, those stored before kvtop attached too.
+    pub fn is_whole(&self) -> bool {
+        self.gone || self.knowledge == Knowledge::Complete
+    }
+}
+
 /// All workers together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Totals {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{BAR, COURSE, Entry, WARMING};
 use crate::domain::Tier;
-use crate::snapshot::{Knowledge, Sourced, WorkerRow};
+use crate::snapshot::{Sourced, WorkerRow};
 use crate::tui::judge::{self, State};
 use crate::tui::panels::PanelContext;
 use crate::tui::text;
@@ -48,11 +48,6 @@ pub(super) fn plain(text: String) -> Part {
     part(text, Role::Fg)
 }
 
-/// Returns true when all blocks of a rank are known, those stored before kvtop attached too.
-pub(super) fn is_whole(row: &WorkerRow) -> bool {
-    row.gone || row.knowledge == Knowledge::Complete
-}
-
 impl Pen<'_> {
     pub(super) fn count(&self, value: Option<u64>) -> Part {
         self.known(value.map(text::count))
@@ -71,7 +66,7 @@ impl Pen<'_> {
 
     /// Returns the blocks of all workers, marked as a lower bound unless all of each one's blocks are known.
     pub(super) fn least_of_all(&self, blocks: u64) -> String {
-        self.least(blocks, self.context.snapshot.workers.iter().all(is_whole))
+        self.least(blocks, self.context.snapshot.workers.iter().all(WorkerRow::is_whole))
     }
 
     pub(super) fn sum(&self, value: fn(&WorkerRow) -> Option<u64>) -> Part {
@@ -152,13 +147,13 @@ impl Pen<'_> {
         match judge::rejected(row) {
             Some(share) => {
                 let role = match judge::figure(share >= limit, entry.verdict.state) {
-                    State::Ok if !is_whole(row) => Role::Unknown,
+                    State::Ok if !row.is_whole() => Role::Unknown,
                     State::Ok => Role::Fg,
                     state => state.role(),
                 };
                 part(text::percent(share), role)
             }
-            _ if is_whole(row) || row.reading || row.last_event.is_none() => self.known(None),
+            _ if row.is_whole() || row.reading || row.last_event.is_none() => self.known(None),
             _ if self.room >= WARMING => {
                 part(format!("{} warming", self.glyphs.unknown), Role::Unknown)
             }

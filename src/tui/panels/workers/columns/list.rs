@@ -8,7 +8,7 @@
 use super::{Shown, Spec};
 use crate::domain::Tier;
 use crate::tui::judge::State;
-use crate::tui::panels::workers::cells::{is_whole, name, plain};
+use crate::tui::panels::workers::cells::{name, plain};
 use crate::tui::text;
 use crate::tui::theme::Role;
 use crate::tui::widgets::canvas::part;
@@ -120,7 +120,7 @@ columns! {
 
     /// Accepted blocks.
     Cached = Spec::new("CACHED", "blocks in the index of a router that saw every event", |pen, entry| {
-        plain(pen.least(entry.row.accepted, is_whole(entry.row)))
+        plain(pen.least(entry.row.accepted, entry.row.is_whole()))
     })
     .shown(Shown::Overview)
     .wide(7, 9)
@@ -130,7 +130,7 @@ columns! {
 
     /// Held blocks.
     Held = Spec::new("HELD", "blocks held, rejected ones included; shown when it differs", |pen, entry| {
-        plain(pen.least(entry.row.held, is_whole(entry.row)))
+        plain(pen.least(entry.row.held, entry.row.is_whole()))
     })
     .shown(Shown::Workers)
     .of_events()
