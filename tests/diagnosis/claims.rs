@@ -407,14 +407,26 @@ fn a_router_that_takes_in_no_event_is_found_by_its_counters() {
     assert_eq!(finding.grade, Grade::Confirmed);
     assert_eq!(
         finding.summary.to_string(),
-        "Routers listen for KV events over zmq, not where workers publish: their counters show none of the 200 store \
-         events that workers sent over nats."
+        "Routers listen for KV events over ZMQ, not where workers publish: their counters show none of the 200 store \
+         events that workers sent over NATS."
     );
     let fix = finding.fix.unwrap().sentence.to_string();
     assert_eq!(fix, "Set DYN_EVENT_PLANE=nats on the frontend, as the workers have it.");
 
     // A counter that was read a moment ago may have missed them, and a router that finds blocks has some.
     assert_eq!(summary("KVT019", &unfed("zmq", 3)), None);
+    // Nor is it told of another hashing meanwhile.
+    let mut early = unfed("zmq", 3);
+    for rank in &mut early.ranks {
+        rank.tally.kv.forks = 20;
+    }
+    assert!(
+        matches!(judge("KVT015", &early), Verdict::Unknown { .. }),
+        "{:?}",
+        judge("KVT015", &early)
+    );
+    early.router.unfed.clear();
+    assert!(summary("KVT015", &early).is_some());
     let mut sees = unfed("zmq", 200);
     sees.router.tally.overlaps.note(kvtop::model::OverlapBy::Decision, 4.0);
     assert_eq!(summary("KVT019", &sees), None);

@@ -84,6 +84,13 @@ fn other_sizes(evidence: &Evidence) -> Phrase {
 }
 
 fn judge_blind(evidence: &Evidence, mut proofs: Vec<Proof>) -> Verdict {
+    // What a router never took in, it cannot find; KVT019 tells of it once enough was published between two readings.
+    if let Some((router, _)) = evidence.router.unfed.first() {
+        return Verdict::unknown(phrase!(
+            "needs a router that takes in KV events: the counters of {} show none (KVT019)",
+            router
+        ));
+    }
     let router = evidence.router_size();
     match (evidence.router.chains, router) {
         (Some(chains), Some((router, proof))) if chains.tokens == router => {

@@ -164,7 +164,7 @@ impl Unfed<'_> {
         let counted = phrase!(
             "their counters show none of the {} store events that workers sent over {}",
             Count(self.stores),
-            ours
+            ours.to_uppercase()
         );
         let cost = evidence.frontend_restarts();
         let Some(plane) = self.other else {
@@ -181,7 +181,7 @@ impl Unfed<'_> {
         proofs.push(listens.at(plane.at));
         let summary = phrase!(
             "Routers listen for KV events over {}, not where workers publish: {}.",
-            plane.value,
+            plane.value.to_uppercase(),
             counted
         );
         let sentence = phrase!(
