@@ -4,16 +4,20 @@
 //! The guard waits at a pipe. It is told when the terminal is taken and when it is given back, and restores
 //! the terminal only when the pipe ends in between. It leads a session of its own: a signal to kvtop's
 //! process group does not reach it, and a process without this controlling terminal may change the modes of
-//! the terminal although the shell is in the foreground again.
+//! the terminal although the shell is in the foreground again. Until it leads one, which takes as long as a
+//! program takes to start, it is in a process group of its own: a shell that ends with kvtop ends its
+//! foreground group as well.
 //!
 //! It cannot help when it is killed as well (`kill -9` by name, the end of the container or the machine), or
 //! when the terminal itself is gone.
 
 use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Mutex;
 
+use rustix::process::{getsid, setpgid, setsid};
 use rustix::termios::{
     InputModes, LocalModes, OptionalActions, OutputModes, Termios, tcgetattr, tcsetattr,
 };
@@ -74,6 +78,7 @@ fn start() -> Option<Guard> {
         .current_dir("/")
         .stdin(Stdio::piped())
         .stderr(Stdio::null())
+        .process_group(0)
         .spawn()
         .ok()?;
     let pipe = process.stdin.take()?;
@@ -86,7 +91,7 @@ pub fn stand(mut arguments: impl Iterator<Item = OsString>) -> bool {
         return false;
     }
     // Without a session of its own the guard can still write, which is better than nothing.
-    let _session = rustix::process::setsid().ok();
+    let _session = lead_a_session().ok();
     let modes = arguments.next().unwrap_or_default();
     let mut state = [GIVEN_BACK; 16];
     let mut last = GIVEN_BACK;
@@ -106,6 +111,13 @@ pub fn stand(mut arguments: impl Iterator<Item = OsString>) -> bool {
         drop(io::stdout().write_all(line.as_bytes()));
     }
     true
+}
+
+/// Leaves the shell's session. Who leads a process group may lead no session, so the guard first joins the
+/// group of the shell. A shell that is gone has taken its terminal from the session: nothing is left to leave.
+fn lead_a_session() -> rustix::io::Result<()> {
+    setpgid(None, Some(getsid(None)?))?;
+    setsid().map(drop)
 }
 
 /// Gives the terminal the modes that it had before kvtop.
