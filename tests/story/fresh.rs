@@ -15,7 +15,7 @@ use crate::support::pty::Pty;
 use crate::support::users_cluster::{BAD, GOOD, NAMESPACE, OTHERS, Past, UsersCluster, healthy};
 
 /// How long a screen may take, on a machine that other builds have.
-const PATIENCE: Duration = Duration::from_secs(25);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a verdict has to stay.
 const STAYS: Duration = Duration::from_secs(4);
 const SIZE: (u16, u16) = (140, 40);
@@ -152,7 +152,7 @@ fn aftermath() -> Vec<Step> {
         step(
             "f five minutes after",
             healthy(),
-            since(600).broken(550).corrected(330).restarted(325),
+            since(420).broken(390).corrected(330).restarted(325),
             Wanted::Healthy,
         ),
         step(

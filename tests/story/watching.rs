@@ -29,17 +29,6 @@ impl Watching {
         self.rows.push(row);
     }
 
-    /// Waits twice as long: half a minute of proof is asked for.
-    fn see_in_two_waits(&mut self, step: &'static str, wanted: &str) {
-        let began = clock::now();
-        let is_there = |screen: &str| verdict(screen) == wanted;
-        if until(&self.pty, began, &is_there).is_none() {
-            self.see(step, clock::now(), &is_there);
-        } else {
-            self.see(step, began, &is_there);
-        }
-    }
-
     fn restart_all(&self) {
         self.cluster.act(|it| {
             for place in 0..3 {
@@ -93,13 +82,14 @@ pub(super) fn story() -> Vec<Row> {
     });
     let began = clock::now();
     it.see("f recovering", began, &|screen| leads(screen, &["RECOVERING", "KVT001"]));
-    it.see_in_two_waits("f resolved", "RESOLVED KVT001");
+    // Half a minute of proof is asked for.
+    it.see("f resolved", clock::now(), &|screen| verdict(screen) == "RESOLVED KVT001");
 
     runtime.block_on(it.cluster.restart_router_without_history());
     it.see("g router lost history", clock::now(), &|screen| leads(screen, &["CRITICAL", "KVT007"]));
     std::thread::sleep(std::time::Duration::from_secs(3));
     it.restart_all();
-    it.see_in_two_waits("g resolved", "RESOLVED KVT007");
+    it.see("g resolved", clock::now(), &|screen| verdict(screen) == "RESOLVED KVT007");
 
     it.cluster.act(|it| it.switch_mode(RouterMode::RoundRobin));
     it.restart_all();
