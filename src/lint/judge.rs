@@ -1,6 +1,7 @@
 //! Applies the rules of a live deployment to the evidence in a manifest.
 
 mod declared;
+mod planes;
 mod routing;
 mod sizes;
 
@@ -45,6 +46,7 @@ pub(super) fn judge(text: Text<'_>, deployment: &Deployment<'_>, found: &mut Ver
     scene.declared(&evidence, &plan, found);
     scene.routing(&evidence, &plan, found);
     scene.reuse(&evidence, found);
+    scene.planes(&plan, found);
     checks::run(&scene, &mut found.flaws);
 }
 

@@ -305,3 +305,80 @@ fn a_gateway_plugin_of_0_9_has_the_size_of_the_operator_where_none_is_set() {
     // From 1.0 on it takes the size of the model card.
     assert_eq!(shown(&of("1.0.1", 32)), []);
 }
+
+/// A deployment of vLLM with these variables on its frontend and on its worker, which publishes.
+fn with_planes(release: &str, frontend: &[(&str, &str)], worker: &[(&str, &str)]) -> String {
+    let frontend = [&[("DYN_ROUTER_MODE", "kv")], frontend].concat();
+    let text = with_env(release, &frontend);
+    let entry = |(name, value): &(&str, &str)| {
+        format!("        - name: {name}\n          value: \"{value}\"\n")
+    };
+    let envs: String = worker.iter().map(entry).collect();
+    let envs = if envs.is_empty() { envs } else { format!("      envs:\n{envs}") };
+    text.replace("    W:\n", &format!("    W:\n{envs}")).replace(
+        "\"16\"]",
+        "\"16\", --kv-events-config, '{\"publisher\": \"zmq\", \"endpoint\": \"tcp://*:5557\", \"enable_kv_cache_events\": true}']",
+    )
+}
+
+/// A router on another event plane hears no KV event, which nothing says (KVT019 on a live deployment).
+#[test]
+fn event_planes_of_router_and_workers_are_compared() {
+    let plane = "DYN_EVENT_PLANE";
+    for (release, frontend, worker, said) in [
+        ("1.6.1", Some("nats"), Some("zmq"), Some(("NATS", "ZMQ", "zmq", "Frontend"))),
+        ("1.6.1", Some("zmq"), Some("nats"), Some(("ZMQ", "NATS", "nats", "Frontend"))),
+        // The default is NATS up to 1.2, and ZMQ from 1.3 on.
+        ("1.6.1", Some("nats"), None, Some(("NATS", "ZMQ", "zmq", "Frontend"))),
+        ("1.6.1", None, Some("nats"), Some(("ZMQ", "NATS", "nats", "Frontend"))),
+        ("1.1.1", None, Some("zmq"), Some(("NATS", "ZMQ", "zmq", "Frontend"))),
+        ("1.1.1", None, Some("nats"), None),
+        ("1.6.1", Some("nats"), Some("nats"), None),
+        ("1.6.1", None, Some("zmq"), None),
+        ("1.6.1", None, None, None),
+        // Events of 0.9 take JetStream whatever the plane is.
+        ("0.9.0", Some("nats"), Some("zmq"), None),
+        ("1.6.1", Some("$(PLANE)"), Some("zmq"), None),
+    ] {
+        let set = |value: Option<&'static str>| -> Vec<(&str, &str)> {
+            value.map(|value| (plane, value)).into_iter().collect()
+        };
+        let text = with_planes(release, &set(frontend), &set(worker));
+        let found = linted(&text);
+        let flaws: Vec<_> = found.flaws.iter().filter(|flaw| flaw.id == "KVT019").collect();
+        let Some((listens, publishes, to, whom)) = said else {
+            assert!(flaws.is_empty(), "{release} {frontend:?} {worker:?}: {flaws:?}");
+            continue;
+        };
+        assert_eq!(flaws.len(), 1, "{release} {frontend:?} {worker:?}: {found:?}");
+        let summary = format!(
+            "Frontend listens for KV events over {listens}, but W publishes them over {publishes}."
+        );
+        assert_eq!(flaws[0].summary, summary);
+        assert_eq!(flaws[0].fix, format!("Set DYN_EVENT_PLANE={to} on {whom}."));
+        let sources = [Source { name: "quoted.yaml".into(), text }];
+        assert_eq!(shown(&lint(&corrected(&sources, &found))), [], "{found:?}");
+    }
+    let durable = [(plane, "nats"), ("DYN_ROUTER_DURABLE_KV_EVENTS", "true")];
+    assert_eq!(shown(&linted(&with_planes("1.1.1", &durable, &[(plane, "zmq")]))), []);
+    let off = [(plane, "nats"), ("DYN_ROUTER_USE_KV_EVENTS", "false")];
+    let found = linted(&with_planes("1.6.1", &off, &[(plane, "zmq")]));
+    assert!(found.flaws.iter().all(|flaw| flaw.id != "KVT019"), "{found:?}");
+}
+
+/// Where workers differ among themselves, those that differ from the router change.
+#[test]
+fn a_worker_on_another_event_plane_than_the_others_is_the_one_that_changes() {
+    let text = with_planes("1.6.1", &[("DYN_EVENT_PLANE", "nats")], &[("DYN_EVENT_PLANE", "nats")]);
+    let (_, worker) = text.split_once("    W:\n").unwrap();
+    let odd = worker.replace("\"nats\"", "\"zmq\"");
+    let text = format!("{text}    Odd:\n{odd}");
+    let found = linted(&text);
+    assert_eq!(found.flaws[0].fix, "Set DYN_EVENT_PLANE=nats on Odd.", "{found:?}");
+    assert_eq!(
+        found.flaws[0].summary,
+        "Frontend listens for KV events over NATS, but Odd publishes them over ZMQ."
+    );
+    let sources = [Source { name: "quoted.yaml".into(), text }];
+    assert_eq!(shown(&lint(&corrected(&sources, &found))), []);
+}

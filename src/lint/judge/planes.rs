@@ -1,0 +1,108 @@
+//! Event planes: KVT019.
+
+use super::Scene;
+use crate::diagnose;
+use crate::domain::{Claim, ClaimOf, ClaimValue, ClaimWhat, Severity};
+use crate::dynamo::{flag, variable};
+use crate::lint::manifest::Part;
+use crate::lint::plan::{Plan, publishes};
+use crate::lint::{Edit, Flaw, Verdicts};
+
+const WHAT: ClaimWhat = ClaimWhat::EventPlane;
+
+/// How events of a part travel, and whether it sends or takes them.
+struct Plane<'p, 'a> {
+    part: &'p Part<'a>,
+    of: ClaimOf,
+    word: &'p str,
+}
+
+impl Scene<'_, '_> {
+    /// KVT019: routers that listen for KV events on another event plane than the one to which workers publish them.
+    pub(super) fn planes(&self, plan: &Plan, found: &mut Verdicts) {
+        let takes = |part: &&Part<'_>| {
+            (plan.needs_mode(part) || Plan::routes(part)) && follows(part) && self.by_plane(part)
+        };
+        let sends = |part: &&Part<'_>| {
+            self.computes_prompts(part) && publishes(part) != Some(false) && self.by_plane(part)
+        };
+        let routers = self.routers().filter(takes);
+        let routers: Vec<_> = routers.filter_map(|part| plane(part, ClaimOf::Router)).collect();
+        let workers = self.workers().map(|(_, part)| part).filter(sends);
+        let workers: Vec<_> = workers.filter_map(|part| plane(part, ClaimOf::Publisher)).collect();
+        let (Some(router), Some(worker)) = (routers.first(), workers.first()) else { return };
+        // Where the workers agree, the routers follow them, as on a live deployment; otherwise workers follow.
+        let agreed = workers.iter().all(|it| it.word == worker.word);
+        let (wanted, odd): (&str, Vec<&Plane<'_, '_>>) = if agreed {
+            (worker.word, routers.iter().filter(|it| it.word != worker.word).collect())
+        } else {
+            (
+                router.word,
+                workers.iter().chain(&routers).filter(|it| it.word != router.word).collect(),
+            )
+        };
+        let Some(first) = odd.first() else { return };
+        let publisher = workers.iter().find(|it| it.word != router.word).unwrap_or(worker);
+        let listener = routers.iter().find(|it| it.word != publisher.word).unwrap_or(router);
+        let mut flaw = Flaw {
+            name: diagnose::rule("KVT019").map_or("", |rule| rule.name()),
+            severity: Severity::Critical,
+            summary: format!(
+                "{} listens for KV events over {}, but {} publishes them over {}.",
+                listener.part.name,
+                listener.word.to_uppercase(),
+                publisher.part.name,
+                publisher.word.to_uppercase()
+            ),
+            effect: "The router hears none of these events, so it never finds these workers' blocks, and logs no \
+                     warning."
+                .to_owned(),
+            fix: format!(
+                "Set {}={wanted} on {}.",
+                variable::EVENT_PLANE,
+                odd.iter().map(|it| it.part.name.as_ref()).collect::<Vec<_>>().join(" and ")
+            ),
+            ..self.blank("KVT019")
+        };
+        for it in &odd {
+            self.spot(&mut flaw, it.part, WHAT, it.of);
+            flaw.edits.extend(self.to_plane(it, wanted));
+        }
+        if flaw.component.is_empty() {
+            flaw.component = first.part.name.to_string();
+        }
+        found.flaws.push(flaw);
+    }
+
+    /// Returns true for a release whose KV events take the event plane; those of 0.9 take `JetStream` unless every worker
+    /// has a local indexer (dynamo-llm 0.9.0, `kv_router.rs` and `kv_router/publisher.rs`).
+    fn by_plane(&self, part: &Part<'_>) -> bool {
+        self.version_of(part).is_some_and(|version| version >= (1, 0))
+    }
+
+    /// Changes the event plane where it was set, or sets it.
+    fn to_plane(&self, it: &Plane<'_, '_>, wanted: &str) -> Option<Edit> {
+        let claim = it.part.claims.get(&(WHAT, it.of))?;
+        let set = claim.set_by.is_some().then(|| self.change(it.part, claim, wanted));
+        set.unwrap_or_else(|| self.set(it.part, flag::EVENT_PLANE, variable::EVENT_PLANE, wanted))
+    }
+}
+
+/// Returns false for a router that is told to follow no KV events.
+fn follows(part: &Part<'_>) -> bool {
+    let claim = part.claims.get(&(ClaimWhat::KvEvents, ClaimOf::Router));
+    // With durable events the router reads a stream of NATS whatever the event plane is.
+    !claim.is_some_and(is(false))
+        && !part.claims.get(&(ClaimWhat::DurableEvents, ClaimOf::Router)).is_some_and(is(true))
+}
+
+fn is(wanted: bool) -> impl Fn(&Claim) -> bool {
+    move |claim| claim.value == ClaimValue::Flag(wanted)
+}
+
+/// Returns the plane of a part; none where it is set to a word that Dynamo does not know.
+fn plane<'p, 'a>(part: &'p Part<'a>, of: ClaimOf) -> Option<Plane<'p, 'a>> {
+    let ClaimValue::Text(word) = &part.claims.get(&(WHAT, of))?.value else { return None };
+    let known = ["nats", "zmq"].contains(&word.as_ref());
+    known.then_some(Plane { part, of, word })
+}
