@@ -162,6 +162,9 @@ fn rest(evidence: &Evidence, sight: &Sight, publishes: bool) -> Verdict {
             mode.value
         ));
     }
+    if let Some(few) = published::too_few(evidence).filter(|_| publishes) {
+        return Verdict::suspected(few);
+    }
     seen(evidence, sight, publishes).unwrap_or_else(|| missing(evidence, sight, publishes))
 }
 

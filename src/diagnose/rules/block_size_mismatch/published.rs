@@ -113,6 +113,10 @@ fn corrupt_summary(evidence: &Evidence, claim: &SizeClaim, fault: &Fault<'_>) ->
     )
 }
 
+/// The number of store events without any block after which a rank is no longer taken to be well: a single one may be
+/// the partial block of a short prompt.
+const HINTS: u64 = 5;
+
 /// No engine has larger blocks; a larger value was read from the wrong memory.
 const LARGEST: u32 = 65_536;
 
@@ -275,6 +279,21 @@ fn said_by(evidence: &Evidence) -> Vec<String> {
         .map(|(_, claim)| claim.who(evidence).to_string())
         .collect();
     names.into_iter().collect()
+}
+
+/// Returns what is needed of a rank whose store events are all empty, while they are too few to judge it.
+pub(super) fn too_few(evidence: &Evidence) -> Option<Phrase> {
+    let all_empty = |rank: &&RankEvidence| {
+        let stores = rank.tally.kv.counters.stores;
+        stores >= HINTS && rank.tally.kv.full_stores() == 0 && rank.held == 0
+    };
+    let rank = evidence.present().find(all_empty)?;
+    Some(phrase!(
+        "needs at least {} store events of {}: all {} so far are empty",
+        evidence.thresholds.min_stores,
+        Evidence::name_of(rank),
+        Count(rank.tally.kv.counters.stores)
+    ))
 }
 
 /// Returns true when store events arrive and at least half of them are empty.
