@@ -174,6 +174,47 @@ fn every_rule_has_a_near_miss_that_is_not_found_and_is_when_it_is_a_little_more(
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+fn judged(id: &str, evidence: &Evidence) -> Verdict {
+    RULES.iter().find(|rule| rule.id() == id).unwrap().judge(evidence)
+}
+
+/// Who attaches late has seen too little of one worker to accuse it, and too much to take it to be well.
+#[test]
+fn a_worker_that_seems_ill_beside_others_is_suspected_until_enough_was_seen() {
+    let empties = |stores: u64| {
+        let mut it = healthy();
+        let rank = &mut it.ranks[1];
+        let counters = &mut rank.tally.kv.counters;
+        (counters.stores, counters.empty_stores, counters.stored_blocks) = (stores, stores, 0);
+        rank.held = 0;
+        judged("KVT001", &it)
+    };
+    assert!(matches!(empties(4), Verdict::Clear { .. }), "{:?}", empties(4));
+    for few in [5, 19] {
+        let verdict = empties(few);
+        let Verdict::Unknown { missing, suspects: true } = &verdict else { panic!("{verdict:?}") };
+        assert!(missing.to_string().contains(&format!("all {few} so far are empty")), "{missing}");
+    }
+    assert!(matches!(empties(20), Verdict::Found(_)), "{:?}", empties(20));
+
+    let silent = |requests: u64, zero: u64| {
+        let mut it = healthy();
+        silenced(&mut it, 1, zero);
+        it.ranks[1].tally.requests.routed = requests;
+        judged("KVT003", &it)
+    };
+    let suspects = |verdict: &Verdict| matches!(verdict, Verdict::Unknown { suspects: true, .. });
+    for (requests, zero, suspected) in
+        [(4, 0, false), (5, 0, true), (29, 0, true), (4, 4, false), (9, 9, true)]
+    {
+        let verdict = silent(requests, zero);
+        assert!(matches!(verdict, Verdict::Unknown { .. }), "{requests}: {verdict:?}");
+        assert_eq!(suspects(&verdict), suspected, "{requests}: {verdict:?}");
+    }
+    assert!(matches!(silent(30, 0), Verdict::Found(_)));
+    assert!(matches!(silent(10, 10), Verdict::Found(_)));
+}
+
 type Fault = fn(&mut Evidence, usize);
 
 /// Faults of one worker.

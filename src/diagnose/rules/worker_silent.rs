@@ -17,6 +17,9 @@ use crate::model::Owed;
 /// Time for which a rank must have received requests before its silence counts: the first prompts are slow.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The number of requests without an event after which a rank is no longer taken to be well.
+const HINTS: u64 = 5;
+
 /// Requests of so short a time may all have failed for the same reason, such as a worker that is still starting.
 const BURST: Duration = Duration::from_secs(3);
 
@@ -109,7 +112,8 @@ impl Rule for WorkerSilent {
         let silent: Vec<&RankEvidence> =
             judged.iter().copied().filter(|rank| is_silent(rank, evidence)).collect();
         if silent.is_empty() {
-            return stopped(&judged, evidence).unwrap_or_else(|| nobody_silent(&judged, loud));
+            return stopped(&judged, evidence)
+                .unwrap_or_else(|| nobody_silent(evidence, &judged, loud));
         }
         if let Some(unplaced) = silent.iter().find(|rank| may_be_foreign(rank, evidence)) {
             return Verdict::unknown(phrase!(
@@ -169,11 +173,17 @@ fn stopped(judged: &[&RankEvidence], evidence: &Evidence) -> Option<Verdict> {
 }
 
 /// Returns the verdict when `loud` of the judged ranks publish, and none of the others was asked enough to accuse it.
-fn nobody_silent(judged: &[&RankEvidence], loud: usize) -> Verdict {
+fn nobody_silent(evidence: &Evidence, judged: &[&RankEvidence], loud: usize) -> Verdict {
     // One that published earlier may have all its prompts cached.
     let never = |rank: &RankEvidence| rank.last_event.is_none() || spoke_before_its_start(rank);
-    let quiet = judged.iter().filter(|rank| !speaks(rank) && never(rank));
-    let quiet: Vec<&str> = quiet.map(|rank| rank.name.as_ref()).collect();
+    let (quiet, suspect): (Vec<&str>, Vec<bool>) = judged
+        .iter()
+        .filter(|rank| !speaks(rank) && never(rank))
+        .map(|rank| {
+            let storing = rank.tally.requests.storing();
+            (rank.name.as_ref(), storing >= HINTS && seems_silent(rank, evidence))
+        })
+        .unzip();
     let [first, others @ ..] = quiet.as_slice() else {
         return Verdict::clear(phrase!("{} of {} ranks publish KV events", loud, judged.len()));
     };
@@ -181,11 +191,9 @@ fn nobody_silent(judged: &[&RankEvidence], loud: usize) -> Verdict {
         0 => Phrase::default(),
         more => phrase!(" and {} more", more),
     };
-    Verdict::unknown(phrase!(
-        "needs more requests to {}{}: no KV event from there has been seen",
-        first,
-        others
-    ))
+    let needs =
+        phrase!("needs more requests to {}{}: no KV event from there has been seen", first, others);
+    if suspect.contains(&true) { Verdict::suspected(needs) } else { Verdict::unknown(needs) }
 }
 
 /// Tells which ranks should publish. With disaggregated prefill, only prefill workers do.
@@ -218,17 +226,22 @@ fn spoke_before_its_start(rank: &RankEvidence) -> bool {
 
 fn is_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
     let limits = &evidence.thresholds;
-    let overlap = rank.tally.requests.overlap();
     let requests = &rank.tally.requests;
-    // Where no worker's blocks are ever found, missing hits say nothing about one that may have published before.
-    let all = evidence.router.tally.overlaps.best();
-    let found = all.known > all.zero || all.known == 0;
+    let overlap = requests.overlap();
     let enough = if overlap.known > 0 {
-        let known = overlap.known.saturating_sub(requests.short);
-        known >= limits.min_silent_routed && overlap.zero == overlap.known
+        overlap.known.saturating_sub(requests.short) >= limits.min_silent_routed
     } else {
         requests.storing() >= limits.min_silent_routed_unseen
     };
+    seems_silent(rank, evidence) && enough && requests.storing() >= limits.min_silent_routed
+}
+
+/// Returns true for a rank that sent nothing although it was asked for a while, however few requests that were.
+fn seems_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
+    let overlap = rank.tally.requests.overlap();
+    // Where no worker's blocks are ever found, missing hits say nothing about one that may have published before.
+    let all = evidence.router.tally.overlaps.best();
+    let found = all.known > all.zero || all.known == 0;
     // Counted from the moment when the worker runs and kvtop can hear it.
     let from = evidence.listens.unwrap_or_default().max(rank.born.unwrap_or_default());
     let asked = rank.first_routed.zip(rank.last_routed).is_some_and(|(first, last)| {
@@ -239,9 +252,8 @@ fn is_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
     !speaks(rank)
         && (rank.held == 0 || spoke_before_its_start(rank))
         && asked
-        && enough
+        && overlap.zero == overlap.known
         && (rank.past_known || found)
-        && requests.storing() >= limits.min_silent_routed
         // An engine without prefix caching has nothing to publish, which is KVT017.
         && evidence.caching_off(rank.rank.worker).is_none()
 }
