@@ -88,7 +88,8 @@ fn one<'a>(page: &mut String, flaw: &'a Flaw, printed: &mut BTreeSet<(&'a str, (
         || "no image tag names the Dynamo version".to_owned(),
         |version| format!("the images contain Dynamo {version}"),
     );
-    put(page, format_args!("  Versions: {} Here {version}.\n", flaw.versions));
+    let gap = if flaw.versions.is_empty() { "" } else { " " };
+    put(page, format_args!("  Versions: {}{gap}Here {version}.\n", flaw.versions));
     if let Some(spot) = flaw.spots.first() {
         put(page, format_args!("  Here: {}\n", spot.what));
     }

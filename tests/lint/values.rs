@@ -355,6 +355,7 @@ fn event_planes_of_router_and_workers_are_compared() {
             "Frontend listens for KV events over {listens}, but W publishes them over {publishes}."
         );
         assert_eq!(flaws[0].summary, summary);
+        assert!(flaws[0].versions.starts_with("The default is NATS"), "{flaws:?}");
         assert_eq!(flaws[0].fix, format!("Set DYN_EVENT_PLANE={to} on {whom}."));
         let sources = [Source { name: "quoted.yaml".into(), text }];
         assert_eq!(shown(&lint(&corrected(&sources, &found))), [], "{found:?}");

@@ -8,6 +8,9 @@ use crate::lint::manifest::Part;
 use crate::lint::plan::{Plan, publishes};
 use crate::lint::{Edit, Flaw, Verdicts};
 
+const VERSIONS: &str =
+    "The default is NATS up to 1.2 and ZMQ from 1.3 on. KV events of 0.9 take JetStream.";
+
 const WHAT: ClaimWhat = ClaimWhat::EventPlane;
 
 /// How events of a part travel, and whether it sends or takes them.
@@ -62,6 +65,7 @@ impl Scene<'_, '_> {
                 variable::EVENT_PLANE,
                 odd.iter().map(|it| it.part.name.as_ref()).collect::<Vec<_>>().join(" and ")
             ),
+            versions: VERSIONS.to_owned(),
             ..self.blank("KVT019")
         };
         for it in &odd {
