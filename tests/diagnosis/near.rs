@@ -211,6 +211,14 @@ fn a_worker_that_seems_ill_beside_others_is_suspected_until_enough_was_seen() {
         assert!(matches!(verdict, Verdict::Unknown { .. }), "{requests}: {verdict:?}");
         assert_eq!(suspects(&verdict), suspected, "{requests}: {verdict:?}");
     }
+    // The events of a worker that only logs name may be among those of another namespace, which are ignored.
+    let mut foreign = healthy();
+    silenced(&mut foreign, 1, 9);
+    foreign.ranks[1].tally.requests.routed = 9;
+    assert!(suspects(&judged("KVT003", &foreign)));
+    foreign.has_foreign = true;
+    (foreign.ranks[1].registered, foreign.ranks[1].pod) = (false, None);
+    assert!(!suspects(&judged("KVT003", &foreign)));
     assert!(matches!(silent(30, 0), Verdict::Found(_)));
     assert!(matches!(silent(10, 10), Verdict::Found(_)));
 }

@@ -181,7 +181,9 @@ fn nobody_silent(evidence: &Evidence, judged: &[&RankEvidence], loud: usize) -> 
         .filter(|rank| !speaks(rank) && never(rank))
         .map(|rank| {
             let storing = rank.tally.requests.storing();
-            (rank.name.as_ref(), storing >= HINTS && seems_silent(rank, evidence))
+            let heard = !may_be_foreign(rank, evidence) && evidence.plane.unheard.is_empty();
+            let suspect = heard && storing >= HINTS && seems_silent(rank, evidence);
+            (rank.name.as_ref(), suspect)
         })
         .unzip();
     let [first, others @ ..] = quiet.as_slice() else {
