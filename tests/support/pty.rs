@@ -10,7 +10,7 @@ use std::time::Duration;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
 /// How long to wait for something, in steps: other builds may have the machine.
-const STEPS: u32 = 1_000;
+const STEPS: u32 = 3_000;
 const STEP: Duration = Duration::from_millis(20);
 
 /// Bytes that are kept of what the process writes.
