@@ -20,8 +20,8 @@ fn the_users_story_is_told_right_at_every_step_by_fresh_attaches_and_by_a_watchi
             let seen = watching::story();
             rows.lock().unwrap().extend(seen);
         });
-        // One after the other: `check` reads history for half a minute at most, which four played clusters at
-        // once are too much for where other tests run as well.
+        // One after the other: `check` reads history for half a minute at most. Four played clusters at once take
+        // longer than that where other tests run too.
         scope.spawn(|| {
             for step in fresh::steps() {
                 let seen = fresh::meet(step);

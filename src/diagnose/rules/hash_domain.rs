@@ -84,7 +84,8 @@ fn other_sizes(evidence: &Evidence) -> Phrase {
 }
 
 fn judge_blind(evidence: &Evidence, mut proofs: Vec<Proof>) -> Verdict {
-    // What a router never took in, it cannot find; KVT019 tells of it once enough was published between two readings.
+    // A router cannot find blocks whose events it did not take in. KVT019 reports such a router once workers have
+    // published enough between two readings of its counters.
     if let Some((router, _)) = evidence.router.unfed.first() {
         return Verdict::unknown(phrase!(
             "needs a router that takes in KV events: the counters of {} show none (KVT019)",

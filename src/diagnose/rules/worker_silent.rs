@@ -17,7 +17,7 @@ use crate::model::Owed;
 /// Time for which a rank must have received requests before its silence counts: the first prompts are slow.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The number of requests without an event after which a rank is no longer taken to be well.
+/// The number of requests without an event that casts doubt on a rank.
 const HINTS: u64 = 5;
 
 /// Requests of so short a time may all have failed for the same reason, such as a worker that is still starting.
@@ -238,7 +238,8 @@ fn is_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
     seems_silent(rank, evidence) && enough && requests.storing() >= limits.min_silent_routed
 }
 
-/// Returns true for a rank that sent nothing although it was asked for a while, however few requests that were.
+/// Returns true for a rank that has received requests for a while and sent no event. The number of requests does not
+/// matter here.
 fn seems_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
     let overlap = rank.tally.requests.overlap();
     // Where no worker's blocks are ever found, missing hits say nothing about one that may have published before.

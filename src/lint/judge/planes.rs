@@ -2,16 +2,20 @@
 
 use super::Scene;
 use crate::diagnose;
-use crate::domain::{Claim, ClaimOf, ClaimValue, ClaimWhat, Severity};
+use crate::domain::{ClaimOf, ClaimValue, ClaimWhat, Severity};
 use crate::dynamo::{flag, variable};
 use crate::lint::manifest::Part;
 use crate::lint::plan::{Plan, publishes};
 use crate::lint::{Edit, Flaw, Verdicts};
 
-const VERSIONS: &str =
-    "The default is NATS up to 1.2 and ZMQ from 1.3 on. KV events of 0.9 take JetStream.";
+/// From dynamo-runtime 0.9.0 to 1.6.1 (`transports/event_plane/mod.rs`) and dynamo-llm 0.9.0 (`kv_router.rs`).
+const VERSIONS: &str = "On Kubernetes the default is NATS up to 1.2 and ZMQ from 1.3 on. Version 0.9 sends KV events \
+                        through JetStream instead.";
 
 const WHAT: ClaimWhat = ClaimWhat::EventPlane;
+
+/// The first release without KV events through `JetStream` (dynamo-llm 1.4.0 has no code for them).
+const NO_JETSTREAM: (u32, u32) = (1, 4);
 
 /// How events of a part travel, and whether it sends or takes them.
 struct Plane<'p, 'a> {
@@ -24,7 +28,9 @@ impl Scene<'_, '_> {
     /// KVT019: routers that listen for KV events on another event plane than the one to which workers publish them.
     pub(super) fn planes(&self, plan: &Plan, found: &mut Verdicts) {
         let takes = |part: &&Part<'_>| {
-            (plan.needs_mode(part) || Plan::routes(part)) && follows(part) && self.by_plane(part)
+            (plan.needs_mode(part) || Plan::routes(part))
+                && self.follows(part)
+                && self.by_plane(part)
         };
         let sends = |part: &&Part<'_>| {
             self.computes_prompts(part) && publishes(part) != Some(false) && self.by_plane(part)
@@ -44,7 +50,9 @@ impl Scene<'_, '_> {
                 workers.iter().chain(&routers).filter(|it| it.word != router.word).collect(),
             )
         };
-        let Some(first) = odd.first() else { return };
+        if odd.is_empty() {
+            return;
+        }
         let publisher = workers.iter().find(|it| it.word != router.word).unwrap_or(worker);
         let listener = routers.iter().find(|it| it.word != publisher.word).unwrap_or(router);
         let mut flaw = Flaw {
@@ -57,7 +65,7 @@ impl Scene<'_, '_> {
                 publisher.part.name,
                 publisher.word.to_uppercase()
             ),
-            effect: "The router hears none of these events, so it never finds these workers' blocks, and logs no \
+            effect: "The router receives none of these events. It never finds these workers' blocks, and it logs no \
                      warning."
                 .to_owned(),
             fix: format!(
@@ -72,16 +80,25 @@ impl Scene<'_, '_> {
             self.spot(&mut flaw, it.part, WHAT, it.of);
             flaw.edits.extend(self.to_plane(it, wanted));
         }
-        if flaw.component.is_empty() {
-            flaw.component = first.part.name.to_string();
-        }
         found.flaws.push(flaw);
     }
 
-    /// Returns true for a release whose KV events take the event plane; those of 0.9 take `JetStream` unless every worker
-    /// has a local indexer (dynamo-llm 0.9.0, `kv_router.rs` and `kv_router/publisher.rs`).
+    /// Returns true for a release that sends KV events over the event plane. Version 0.9 sends them through `JetStream`
+    /// unless every worker has a local indexer (dynamo-llm 0.9.0, `kv_router.rs` and `kv_router/publisher.rs`).
     fn by_plane(&self, part: &Part<'_>) -> bool {
         self.version_of(part).is_some_and(|version| version >= (1, 0))
+    }
+
+    /// Returns false for a router that takes no KV events from the event plane. Up to 1.3 a router with durable events
+    /// reads them from `JetStream` (dynamo-llm 1.0.0, `kv_router/subscriber.rs`).
+    fn follows(&self, part: &Part<'_>) -> bool {
+        let is = |what, value| {
+            let claim = part.claims.get(&(what, ClaimOf::Router));
+            claim.is_some_and(|claim| claim.value == ClaimValue::Flag(value))
+        };
+        let durable = self.version_of(part).is_some_and(|version| version < NO_JETSTREAM)
+            && is(ClaimWhat::DurableEvents, true);
+        !durable && !is(ClaimWhat::KvEvents, false)
     }
 
     /// Changes the event plane where it was set, or sets it.
@@ -90,18 +107,6 @@ impl Scene<'_, '_> {
         let set = claim.set_by.is_some().then(|| self.change(it.part, claim, wanted));
         set.unwrap_or_else(|| self.set(it.part, flag::EVENT_PLANE, variable::EVENT_PLANE, wanted))
     }
-}
-
-/// Returns false for a router that is told to follow no KV events.
-fn follows(part: &Part<'_>) -> bool {
-    let claim = part.claims.get(&(ClaimWhat::KvEvents, ClaimOf::Router));
-    // With durable events the router reads a stream of NATS whatever the event plane is.
-    !claim.is_some_and(is(false))
-        && !part.claims.get(&(ClaimWhat::DurableEvents, ClaimOf::Router)).is_some_and(is(true))
-}
-
-fn is(wanted: bool) -> impl Fn(&Claim) -> bool {
-    move |claim| claim.value == ClaimValue::Flag(wanted)
 }
 
 /// Returns the plane of a part; none where it is set to a word that Dynamo does not know.

@@ -4,9 +4,8 @@
 //! The guard waits at a pipe. It is told when the terminal is taken and when it is given back, and restores
 //! the terminal only when the pipe ends in between. It leads a session of its own: a signal to kvtop's
 //! process group does not reach it, and a process without this controlling terminal may change the modes of
-//! the terminal although the shell is in the foreground again. Until it leads one, which takes as long as a
-//! program takes to start, it is in a process group of its own: a shell that ends with kvtop ends its
-//! foreground group as well.
+//! the terminal although the shell is in the foreground again. While it is still starting it has a process
+//! group of its own, because a shell that ends with kvtop also ends the foreground process group.
 //!
 //! It cannot help when it is killed as well (`kill -9` by name, the end of the container or the machine), or
 //! when the terminal itself is gone.
@@ -113,8 +112,8 @@ pub fn stand(mut arguments: impl Iterator<Item = OsString>) -> bool {
     true
 }
 
-/// Leaves the shell's session. Who leads a process group may lead no session, so the guard first joins the
-/// group of the shell. A shell that is gone has taken its terminal from the session: nothing is left to leave.
+/// Leaves the shell's session. The leader of a process group cannot start a session, so the guard first joins the
+/// shell's group. If the shell is gone, the session has lost its terminal already and the guard may stay in it.
 fn lead_a_session() -> rustix::io::Result<()> {
     setpgid(None, Some(getsid(None)?))?;
     setsid().map(drop)

@@ -113,8 +113,8 @@ fn corrupt_summary(evidence: &Evidence, claim: &SizeClaim, fault: &Fault<'_>) ->
     )
 }
 
-/// The number of store events without any block after which a rank is no longer taken to be well: a single one may be
-/// the partial block of a short prompt.
+/// The number of store events, all of them empty, that casts doubt on a rank. A single empty one may be the partial
+/// block of a short prompt.
 const HINTS: u64 = 5;
 
 /// No engine has larger blocks; a larger value was read from the wrong memory.
