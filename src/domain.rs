@@ -38,7 +38,7 @@ pub use fact::{
     Membership, Overlap, Prompt, RegistrationBar, RegistrationRefused, RequestEvent, RequestPhase,
     RouterStart, SetMade, Transport, WarningKind,
 };
-pub use fast_map::{FastMap, NumberHasher, NumberHashing};
+pub use fast_map::{FastMap, FastSet, NumberHasher, NumberHashing};
 pub use finding::{Grade, RESOLVED_AFTER, Severity, Stake, Topic};
 pub use gauge::GaugeName;
 pub use id::{DpRank, InstanceId, SequenceHash, TokensHash, WorkerId, WorkerRank};

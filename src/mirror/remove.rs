@@ -1,8 +1,6 @@
 //! Applies `removed` events.
 
-use std::collections::HashSet;
-
-use crate::domain::{Block, SequenceHash};
+use crate::domain::{Block, FastSet, SequenceHash};
 
 use super::Semantics;
 use super::handle::Handle;
@@ -17,13 +15,13 @@ const KEPT: usize = 4096;
 pub(super) struct Removal {
     /// Hashes that went, in the edge-truncating tree. A second removal of one is no error.
     pub(super) dropped: Vec<u64>,
-    known: HashSet<u64>,
+    known: FastSet<u64>,
     /// The blocks that truncations took: of each the removed one, then those that followed it.
     pub(super) truncated: Vec<Block>,
     /// Where each truncation ends among them.
     pub(super) ends: Vec<usize>,
     /// The hashes of the event.
-    named: HashSet<u64>,
+    named: FastSet<u64>,
 }
 
 impl Removal {
@@ -39,7 +37,7 @@ impl Removal {
         self.ends.clear();
         for set in [&mut self.known, &mut self.named] {
             if set.capacity() > KEPT {
-                *set = HashSet::new();
+                *set = FastSet::default();
             }
             set.clear();
         }
