@@ -27,7 +27,7 @@ use crate::domain::{
     Trouble, Unreached, WorkerId, WorkerRank,
 };
 use crate::dynamo::router::KV;
-use crate::model::{Avoided, InFlight, Owed, Percentiles, RouterTally, Tally};
+use crate::model::{Avoided, InFlight, Owed, Percentiles, RequestTally, RouterTally, Tally};
 
 /// All evidence that rules may read.
 #[derive(Clone, Debug, Default)]
@@ -210,6 +210,8 @@ pub struct RankEvidence {
     /// Counts of the window, of its present incarnation. Requests and refusals are those of the time in which
     /// KV events were watched too.
     pub tally: Tally,
+    /// Requests of the window, whether KV events were watched or not.
+    pub told: RequestTally,
     /// Blocks that a router which saw every event would hold for it.
     pub accepted: u64,
     /// Blocks that it holds.
@@ -337,6 +339,8 @@ pub struct Window {
     pub from: Option<Timestamp>,
     /// Of each rank, in the order of [`Evidence::ranks`].
     pub ranks: Vec<Tally>,
+    /// Requests to each rank, in the same order, whether KV events were watched or not.
+    pub told_ranks: Vec<RequestTally>,
     /// Of routers, while KV events were watched.
     pub router: RouterTally,
     /// Of routers, whether KV events were watched or not.
@@ -353,6 +357,9 @@ impl Evidence {
         evidence.since = window.from.unwrap_or(self.since);
         for (rank, tally) in evidence.ranks.iter_mut().zip(&window.ranks) {
             rank.tally = *tally;
+        }
+        for (rank, told) in evidence.ranks.iter_mut().zip(&window.told_ranks) {
+            rank.told = *told;
         }
         (evidence.router.tally, evidence.router.told) = (window.router, window.told);
         evidence.router.regret = window.regret;

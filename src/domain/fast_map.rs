@@ -1,7 +1,7 @@
 //! Maps and sets whose keys are numbers, such as workers, ranks and hashes of blocks.
 
-use std::collections::{HashMap, HashSet};
 use std::collections::hash_map::RandomState;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher};
 
 /// A map that hashes in a few instructions, for what is looked up for each event.

@@ -24,7 +24,8 @@ use crate::domain::{
     ClaimOf, ClaimWhat, LatencyName, Pod, Release, Releases, Subject, Timestamp, WorkerId,
 };
 use crate::model::{
-    Family, PodRecord, RankRecord, RouterTally, Slot, Summed as _, Tally, Weighed, WorkerRecord,
+    Family, PodRecord, RankRecord, RequestTally, RouterTally, Slot, Summed as _, Tally, Weighed,
+    WorkerRecord,
 };
 use crate::snapshot::{Coverage, FindingRow, Quiet};
 
@@ -267,6 +268,7 @@ impl Judge<'_> {
                     unmatched: record.counters.refused_stores + record.counters.unknown_removals,
                     born: (record.born > Timestamp::default()).then_some(record.born),
                     tally: Tally::default(),
+                    told: RequestTally::default(),
                     accepted: counts.accepted[0],
                     held: counts.held[0],
                     capacity: capacity.map(|capacity| capacity.value),
@@ -475,6 +477,7 @@ impl Judge<'_> {
                 window.told.add_rank(&told.requests, &told.refusals);
             }
             window.ranks.push(tally);
+            window.told_ranks.push(told.requests);
         }
         window.regret = self.regret(from);
         window

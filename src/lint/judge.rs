@@ -20,7 +20,7 @@ use crate::domain::{
     Claim, ClaimOf, ClaimValue, ClaimWhat, DpRank, Grade, Release, Releases, Role, Severity,
     Timestamp, WorkerId, WorkerRank,
 };
-use crate::model::Tally;
+use crate::model::{RequestTally, Tally};
 
 /// One deployment while it is judged.
 pub(super) struct Scene<'a, 'b> {
@@ -258,6 +258,7 @@ fn rank(worker: WorkerId, part: &Part<'_>) -> RankEvidence {
         open_holes: 0,
         unpublished: 0,
         tally: Tally::default(),
+        told: RequestTally::default(),
         accepted: 0,
         held: 0,
         capacity: None,

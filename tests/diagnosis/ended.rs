@@ -25,7 +25,8 @@ fn judge(diagnosis: &mut Diagnosis, at: Timestamp, ended: Timestamp) {
             }
         }
         let (router, told) = (evidence.router.tally, evidence.router.told);
-        Window { from, ranks, router, told, regret: evidence.router.regret }
+        let told_ranks = evidence.ranks.iter().map(|rank| rank.told).collect();
+        Window { from, ranks, told_ranks, router, told, regret: evidence.router.regret }
     };
     diagnosis.judge(&evidence, &count);
 }
@@ -78,6 +79,7 @@ fn one_event_of_a_worker_ends_the_finding_that_it_is_silent() {
         let window = Window {
             from: None,
             ranks: evidence.ranks.iter().map(|rank| rank.tally).collect(),
+            told_ranks: evidence.ranks.iter().map(|rank| rank.told).collect(),
             router: evidence.router.tally,
             told: evidence.router.told,
             regret: None,

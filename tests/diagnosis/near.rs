@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kvtop::diagnose::{Diagnosis, Evidence, Ground, OfWorker, RULES, SizeClaim, Verdict, Window};
 use kvtop::domain::{ClaimOf, Counters, Timestamp, WorkerId};
-use kvtop::model::OverlapBy;
+use kvtop::model::{KvTally, OverlapBy, RequestTally, RouterTally};
 
 use super::rules::{blinded, healthy, rank, setting, size};
 
@@ -223,6 +223,45 @@ fn a_worker_that_seems_ill_beside_others_is_suspected_until_enough_was_seen() {
     assert!(matches!(silent(10, 10), Verdict::Found(_)));
 }
 
+/// What routers told before kvtop listened counts too: no request since then shows whether the worker publishes.
+#[test]
+fn a_worker_that_routers_always_found_empty_is_doubted_after_a_late_attach() {
+    let late = |zero: u64, misses: u64, idle: bool| {
+        let mut it = healthy();
+        silenced(&mut it, 1, 0);
+        let rank = &mut it.ranks[1];
+        (rank.tally.requests, rank.told) = (RequestTally::default(), RequestTally::default());
+        it.router.told = RouterTally::default();
+        for _ in 0..zero {
+            rank.told.overlaps.note(OverlapBy::Decision, 0.0);
+            it.router.told.overlaps.note(OverlapBy::Decision, 0.0);
+        }
+        for other in 0..100 {
+            let blocks = if other < misses { 0.0 } else { 4.0 };
+            it.router.told.overlaps.note(OverlapBy::Decision, blocks);
+        }
+        if idle {
+            it.ranks.iter_mut().for_each(|rank| rank.tally.kv = KvTally::default());
+        }
+        judged("KVT003", &it)
+    };
+    for idle in [false, true] {
+        for (zero, misses, doubted) in [
+            (9, 20, false),
+            (10, 20, true),
+            // Where others miss too, a worker without hits is nothing special.
+            (10, 80, false),
+            (20, 80, false),
+            (21, 80, true),
+            (1_000, 100, false),
+        ] {
+            let verdict = late(zero, misses, idle);
+            let Verdict::Unknown { missing, suspects } = &verdict else { panic!("{verdict:?}") };
+            assert_eq!(*suspects, doubted, "{zero} of {zero}, {misses} of 100, {idle}: {missing}");
+        }
+    }
+}
+
 type Fault = fn(&mut Evidence, usize);
 
 /// Faults of one worker.
@@ -263,6 +302,7 @@ fn faults_of_two_workers_are_both_named_and_each_accuses_its_own() {
         let window = Window {
             from: None,
             ranks: evidence.ranks.iter().map(|rank| rank.tally).collect(),
+            told_ranks: evidence.ranks.iter().map(|rank| rank.told).collect(),
             router: evidence.router.tally,
             told: evidence.router.told,
             regret: evidence.router.regret,

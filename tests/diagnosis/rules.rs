@@ -140,6 +140,7 @@ pub(super) fn rank(id: u64) -> kvtop::diagnose::RankEvidence {
         id_holes: 0,
         open_holes: 0,
         unpublished: 0,
+        told: tally.requests,
         tally,
         accepted: 300,
         held: 300,

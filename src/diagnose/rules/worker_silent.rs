@@ -26,6 +26,9 @@ const BURST: Duration = Duration::from_secs(3);
 /// Time by which the clocks of Kubernetes and of workers may differ.
 const CLOCKS: Duration = Duration::from_secs(5);
 
+/// The chance at which a rank without any cache hit is doubted, were it to have hits as often as the others.
+const CHANCE: f64 = 0.01;
+
 /// Time without an event after which a worker that has to store blocks seems to have stopped publishing.
 const STOPPED: Duration = Duration::from_secs(60);
 
@@ -54,7 +57,9 @@ impl Rule for WorkerSilent {
          sent no event within 10 s of its first request, received at least 10 requests over more than 3 s, and \
          none of them had a cache hit (30 requests if no router logs cache hits). Also detected if no worker publishes and every \
          worker's settings disable it. A worker that published earlier, and sends no event for a minute although 10 requests \
-         needed new blocks there, keeps the verdict open. Decode workers of a disaggregated deployment publish nothing by design \
+         needed new blocks there, keeps the verdict open. So does one that has sent no event while kvtop listened, and \
+         that routers found empty for 10 requests or more, by logs from before too, where the others' cache hits give \
+         that a chance of at most 1 %. Decode workers of a disaggregated deployment publish nothing by design \
          and are not judged."
     }
 
@@ -95,18 +100,7 @@ impl Rule for WorkerSilent {
                     }
                     all_mute(evidence, &mute, &off).into()
                 }
-                None => match (reported::sourceless(evidence), stopped(&judged, evidence)) {
-                    (Some(finding), _) => finding.into(),
-                    (None, Some(verdict)) => verdict,
-                    (None, None) if evidence.ranks.iter().any(|rank| rank.last_event.is_some()) => {
-                        Verdict::unknown(
-                            "needs KV events of the workers that are there (none lately)",
-                        )
-                    }
-                    (None, None) => {
-                        Verdict::unknown("needs KV events (none from any worker so far)")
-                    }
-                },
+                None => nobody_speaks(evidence, &judged),
             };
         }
         let silent: Vec<&RankEvidence> =
@@ -129,6 +123,26 @@ impl Rule for WorkerSilent {
             ));
         }
         found(evidence, &silent, loud).into()
+    }
+}
+
+/// Returns the verdict when no worker has published since kvtop listens, and no setting explains it.
+fn nobody_speaks(evidence: &Evidence, judged: &[&RankEvidence]) -> Verdict {
+    if let Some(finding) = reported::sourceless(evidence) {
+        return finding.into();
+    }
+    if let Some(verdict) = stopped(judged, evidence) {
+        return verdict;
+    }
+    let doubted = judged.iter().filter(|rank| is_heard_of(rank, evidence));
+    let doubted: Vec<_> = doubted.filter(|rank| seems_empty(rank, evidence)).collect();
+    if let [first, others @ ..] = doubted.as_slice() {
+        return Verdict::suspected(needs_requests(first, others.len()));
+    }
+    if evidence.ranks.iter().any(|rank| rank.last_event.is_some()) {
+        Verdict::unknown("needs KV events of the workers that are there (none lately)")
+    } else {
+        Verdict::unknown("needs KV events (none from any worker so far)")
     }
 }
 
@@ -176,26 +190,26 @@ fn stopped(judged: &[&RankEvidence], evidence: &Evidence) -> Option<Verdict> {
 fn nobody_silent(evidence: &Evidence, judged: &[&RankEvidence], loud: usize) -> Verdict {
     // One that published earlier may have all its prompts cached.
     let never = |rank: &RankEvidence| rank.last_event.is_none() || spoke_before_its_start(rank);
-    let (quiet, suspect): (Vec<&str>, Vec<bool>) = judged
-        .iter()
-        .filter(|rank| !speaks(rank) && never(rank))
-        .map(|rank| {
-            let storing = rank.tally.requests.storing();
-            let heard = !may_be_foreign(rank, evidence) && evidence.plane.unheard.is_empty();
-            let suspect = heard && storing >= HINTS && seems_silent(rank, evidence);
-            (rank.name.as_ref(), suspect)
-        })
-        .unzip();
-    let [first, others @ ..] = quiet.as_slice() else {
-        return Verdict::clear(phrase!("{} of {} ranks publish KV events", loud, judged.len()));
+    let quiet = judged.iter().copied().filter(|rank| !speaks(rank) && never(rank));
+    let doubted = |rank: &RankEvidence| {
+        let silent = rank.tally.requests.storing() >= HINTS && seems_silent(rank, evidence);
+        is_heard_of(rank, evidence) && (silent || seems_empty(rank, evidence))
     };
-    let others = match others.len() {
+    let (doubted, quiet): (Vec<&RankEvidence>, Vec<_>) = quiet.partition(|rank| doubted(rank));
+    match (doubted.as_slice(), quiet.as_slice()) {
+        ([], []) => Verdict::clear(phrase!("{} of {} ranks publish KV events", loud, judged.len())),
+        ([], [first, others @ ..]) => Verdict::unknown(needs_requests(first, others.len())),
+        ([first, others @ ..], _) => Verdict::suspected(needs_requests(first, others.len())),
+    }
+}
+
+/// Tells that requests must show whether a worker publishes, and `others` more.
+fn needs_requests(first: &RankEvidence, others: usize) -> Phrase {
+    let others = match others {
         0 => Phrase::default(),
         more => phrase!(" and {} more", more),
     };
-    let needs =
-        phrase!("needs more requests to {}{}: no KV event from there has been seen", first, others);
-    if suspect.contains(&true) { Verdict::suspected(needs) } else { Verdict::unknown(needs) }
+    phrase!("needs more requests to {}{}: no KV event from there has been seen", first.name, others)
 }
 
 /// Tells which ranks should publish. With disaggregated prefill, only prefill workers do.
@@ -211,6 +225,11 @@ fn must_publish(evidence: &Evidence) -> impl Fn(&&RankEvidence) -> bool {
 /// among those that kvtop ignores.
 fn may_be_foreign(rank: &RankEvidence, evidence: &Evidence) -> bool {
     evidence.has_foreign && !rank.registered && rank.pod.is_none()
+}
+
+/// Returns true where kvtop would know the events of a rank as the deployment's.
+fn is_heard_of(rank: &RankEvidence, evidence: &Evidence) -> bool {
+    !may_be_foreign(rank, evidence) && evidence.plane.unheard.is_empty()
 }
 
 fn speaks(rank: &RankEvidence) -> bool {
@@ -258,6 +277,23 @@ fn seems_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
         && overlap.zero == overlap.known
         && (rank.past_known || found)
         // An engine without prefix caching has nothing to publish, which is KVT017.
+        && evidence.caching_off(rank.rank.worker).is_none()
+}
+
+/// Returns true for a rank that routers found empty so often, by what they told before kvtop listened too, that it must
+/// differ from the others.
+fn seems_empty(rank: &RankEvidence, evidence: &Evidence) -> bool {
+    let (own, all) = (rank.told.overlap(), evidence.router.told.overlaps.best());
+    let others = all.known.saturating_sub(own.known);
+    let asked = own.known.saturating_sub(rank.told.short);
+    let least = evidence.thresholds.min_silent_routed;
+    if asked < least || others < least || own.zero < own.known {
+        return false;
+    }
+    let misses = all.zero.saturating_sub(own.zero) as f64 / others as f64;
+    misses.powf(asked as f64) <= CHANCE
+        && !speaks(rank)
+        && (rank.held == 0 || spoke_before_its_start(rank))
         && evidence.caching_off(rank.rank.worker).is_none()
 }
 
