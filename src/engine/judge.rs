@@ -226,64 +226,54 @@ impl Judge<'_> {
     fn rank_evidence(&self, names: &WorkerNames, at: Timestamp) -> Vec<RankEvidence> {
         let ours = |record: &&RankRecord| !self.known.fleet.is_foreign_worker(record.rank.worker);
         let homes = self.known.fleet.workers.named_homes();
-        let ranks = self
-            .known
-            .fleet
-            .workers
-            .ranks()
-            .iter()
-            .enumerate()
-            .filter(|(_, record)| ours(record))
-            .map(|(index, record)| {
-                let worker = self.known.fleet.workers.worker(record.rank.worker);
-                let pod = worker.and_then(|worker| worker.pod.clone());
-                let shown = pod
-                    .as_deref()
-                    .and_then(|pod| self.known.shown.cluster.pod(pod))
-                    .map(|it| &it.pod);
-                let counts = self.known.index.mirror.counts(record.rank);
-                let subjects = super::picture::subjects(record, pod.as_deref());
-                let capacity =
-                    super::picture::capacity(&self.known.fleet.claims, record, &subjects);
-                let utilization = super::picture::utilization(record, capacity.as_ref());
-                let avoided =
-                    self.known.avoided(index, record, capacity.as_ref().map(|blocks| blocks.value));
-                let (id_holes, open_holes) = self.known.streams.missing_ids(record, at);
-                RankEvidence {
-                    rank: record.rank,
-                    name: names.get(record.rank.worker),
-                    role: self.role(record.rank.worker),
-                    gone: worker.is_some_and(|worker| worker.gone),
-                    was_named: worker.is_some_and(|worker| worker.joined.is_some()),
-                    left: worker.and_then(|worker| worker.left),
-                    started: self.started(record, worker, shown),
-                    backend: shown.and_then(|pod| pod.backend),
-                    registered: worker
-                        .is_some_and(|worker| worker.joined.is_some() && !worker.gone),
-                    past_known: record.complete,
-                    missing: missing_messages(record, at),
-                    id_holes,
-                    open_holes,
-                    unpublished: self.known.streams.unpublished(record, at),
-                    unmatched: record.counters.refused_stores + record.counters.unknown_removals,
-                    born: (record.born > Timestamp::default()).then_some(record.born),
-                    tally: Tally::default(),
-                    told: RequestTally::default(),
-                    accepted: counts.accepted[0],
-                    held: counts.held[0],
-                    capacity: capacity.map(|capacity| capacity.value),
-                    utilization: utilization.map(|utilization| utilization.value),
-                    avoided: avoided.map(|(avoided, _)| avoided),
-                    hit_rate: record.hit_rate.as_ref().map(|measured| measured.value),
-                    first_event: record.first_event,
-                    last_event: record.last_event,
-                    first_routed: record.first_routed,
-                    last_routed: record.last_routed,
-                    owed: record.owed,
-                    belongs: self.belongs(record, shown, &homes),
-                    pod,
-                }
-            });
+        let all = self.known.fleet.workers.ranks().iter().enumerate();
+        let ranks = all.filter(|(_, record)| ours(record)).map(|(index, record)| {
+            let worker = self.known.fleet.workers.worker(record.rank.worker);
+            let pod = worker.and_then(|worker| worker.pod.clone());
+            let shown =
+                pod.as_deref().and_then(|pod| self.known.shown.cluster.pod(pod)).map(|it| &it.pod);
+            let counts = self.known.index.mirror.counts(record.rank);
+            let subjects = super::picture::subjects(record, pod.as_deref());
+            let claims = &self.known.fleet.claims;
+            let capacity = super::picture::capacity(claims, record, &subjects);
+            let utilization = super::picture::utilization(record, capacity.as_ref());
+            let blocks = capacity.as_ref().map(|blocks| blocks.value);
+            let avoided = self.known.avoided(index, record, blocks);
+            let (id_holes, open_holes) = self.known.streams.missing_ids(record, at);
+            RankEvidence {
+                rank: record.rank,
+                name: names.get(record.rank.worker),
+                role: self.role(record.rank.worker),
+                gone: worker.is_some_and(|worker| worker.gone),
+                was_named: worker.is_some_and(|worker| worker.joined.is_some()),
+                left: worker.and_then(|worker| worker.left),
+                started: self.started(record, worker, shown),
+                backend: shown.and_then(|pod| pod.backend),
+                registered: worker.is_some_and(|worker| worker.joined.is_some() && !worker.gone),
+                past_known: record.complete,
+                missing: missing_messages(record, at),
+                id_holes,
+                open_holes,
+                unpublished: self.known.streams.unpublished(record, at),
+                unmatched: record.counters.refused_stores + record.counters.unknown_removals,
+                born: (record.born > Timestamp::default()).then_some(record.born),
+                tally: Tally::default(),
+                told: RequestTally::default(),
+                accepted: counts.accepted[0],
+                held: counts.held[0],
+                capacity: capacity.map(|capacity| capacity.value),
+                utilization: utilization.map(|utilization| utilization.value),
+                avoided: avoided.map(|(avoided, _)| avoided),
+                hit_rate: record.hit_rate.as_ref().map(|measured| measured.value),
+                first_event: record.first_event,
+                last_event: record.last_event,
+                first_routed: record.first_routed,
+                last_routed: record.last_routed,
+                owed: record.owed,
+                belongs: self.belongs(record, shown, &homes),
+                pod,
+            }
+        });
         ranks.collect()
     }
 
