@@ -58,6 +58,10 @@ impl Streams {
             {
                 return Some(format!("{name}: connecting"));
             }
+            // Live messages come before it is known whether a stream keeps those of before.
+            if tells(name) && note.pending && at.since(attached) < PATIENCE {
+                return Some(format!("{name} has not listed its streams yet"));
+            }
             // At first it names further sources, or the history that it is about to read, right after it connects.
             let expected = tells(name) && note.history.is_none() && at.since(attached) < PATIENCE;
             if expected && record.live_since.is_some_and(|since| at.since(since) < SETTLING) {

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use kvtop::domain::{Grade, Severity, Timestamp};
+use kvtop::domain::{Grade, Severity, SourceName, SourceNote, Timestamp};
 use kvtop::engine::{Engine, EngineOptions};
-use kvtop::frame::{Body, Frame};
+use kvtop::frame::{Body, Frame, Origin};
 use kvtop::report::check::{self, Status};
 use kvtop::snapshot::Snapshot;
+use kvtop::wire::health;
 
 use super::{QUERY, Watch};
 use crate::support::late::attached;
@@ -116,6 +117,49 @@ fn whoever_attaches_before_during_or_after_a_fault_is_told_the_truth_of_that_mom
         }
     }
     assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
+}
+
+/// Settings and logs may show a fault before a busy server says that it has a history, which takes a while to read.
+#[test]
+fn no_verdict_is_given_before_it_is_known_whether_there_is_a_history_to_read() {
+    const LISTED: Duration = Duration::from_secs(4);
+    let mut all = attached(&recording("after_fix_verify_090"), 8, 30);
+    let began = all[0].at;
+    let is_history = |frame: &Frame| matches!(frame.origin, Origin::Jetstream { .. });
+    let is_of_nats = |frame: &Frame| matches!(&frame.origin, Origin::Health { source } if *source == SourceName::Nats);
+    let listed = all.iter().find(|frame| frame.at > began && is_of_nats(frame)).unwrap().clone();
+    let settled = listed.at.after(LISTED);
+    for frame in &mut all {
+        // What a stream keeps, and what came meanwhile, follow the list.
+        if is_history(frame) || is_of_nats(frame) && frame.at > began {
+            frame.at = frame.at.after(LISTED);
+        } else if matches!(frame.origin, Origin::Nats { .. }) {
+            frame.at = frame.at.max(settled);
+        }
+    }
+    let connected = health::decode(&SourceName::Nats, listed.at, br#"{"state":"live"}"#).unwrap();
+    let connected = health::encode(&SourceNote { pending: true, ..connected });
+    all.push(Frame::new(listed.at, listed.origin.clone(), connected));
+    all.sort_by_key(|frame| frame.at);
+
+    let (mut watch, mut from) = (Watch::new(), 0);
+    let mut given = Vec::new();
+    for quarter in 1..=48_u32 {
+        let at = began.after(Duration::from_millis(250) * quarter);
+        let until = all.partition_point(|frame| frame.at <= at);
+        let seen = watch.look(&all[from..until], at);
+        from = until;
+        let status = Status::new(&seen);
+        if status != Status::Unknown {
+            given.push((at.since(began), status));
+        }
+    }
+
+    let (first, _) = given[0];
+    assert!(first >= LISTED, "{given:?}");
+    assert_eq!(given.last().unwrap().1, Status::Critical, "{given:?}");
+    let since = given.iter().filter(|(_, status)| *status == Status::Critical).count();
+    assert_eq!(since, given.len(), "a verdict is not taken back: {given:?}");
 }
 
 #[test]
