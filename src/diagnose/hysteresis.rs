@@ -51,6 +51,8 @@ struct State {
     clear_since: Option<Timestamp>,
     /// The workers concerned, each with the start of its incarnation.
     accused: Vec<(WorkerId, Timestamp)>,
+    /// Since when the routers concerned had been there alone, as far as that was known.
+    routers: Option<Timestamp>,
     /// Earlier counts are no evidence any more.
     epoch: Timestamp,
     raises: u64,
@@ -346,7 +348,7 @@ impl State {
                 }
                 self.raises += 1;
                 over = over.or(self.resolved.take());
-                self.accused = accused(rule, &finding, long);
+                self.accuse(rule, &finding, long);
                 self.widest = Some(finding.clone());
                 self.raised = Some((at, finding.clone()));
                 self.verdict = Some(Verdict::Found(finding));
@@ -354,19 +356,22 @@ impl State {
             (None, verdict) => self.verdict = Some(verdict),
             (Some((raised, finding)), verdict) => {
                 let recent = judged(rule, short);
-                let gone = self.all_gone(long);
-                // A finding is not refuted because its workers left.
+                let replaced = finding.of_routers && long.router.alone > self.routers;
+                let gone = replaced || self.all_gone(long);
+                // A finding is not refuted because its workers or routers left.
                 let clear = matches!(recent, Verdict::Clear { .. });
                 let refuted = rule.is_refuted_at_once() && clear && !gone;
                 if let Some(clear) = self.cured(at, &recent, &verdict, gone, refuted) {
                     let since = self.clear_since.unwrap_or(at);
-                    self.resolve(raised, since, at, finding);
+                    // What replaced routers told is left out of the counts already.
+                    let epoch = if replaced { self.epoch } else { since };
+                    self.resolve(raised, epoch, at, finding);
                     self.verdict = Some(clear);
                     return over;
                 }
                 let finding = match verdict {
                     Verdict::Found(finding) => {
-                        self.accused = accused(rule, &finding, long);
+                        self.accuse(rule, &finding, long);
                         self.widen(&finding);
                         finding
                     }
@@ -392,21 +397,27 @@ impl State {
         }
     }
 
-    /// Notes at `at` that a finding is resolved by what was seen from `since` on.
+    /// Notes at `at` that a finding is resolved by what was seen from `epoch` on.
     fn resolve(
         &mut self,
         raised: Timestamp,
-        since: Timestamp,
+        epoch: Timestamp,
         at: Timestamp,
         finding: Box<Finding>,
     ) {
         // What was counted before the cure must not raise it again.
-        self.epoch = since;
+        self.epoch = epoch;
         self.clear_since = None;
         let finding = self.widest.take().unwrap_or(finding);
         // What only followed from another goes with it, and is no news.
         let news = self.follows.take().is_none();
         self.resolved = news.then(|| Box::new(Episode { raised, resolved: at, finding }));
+    }
+
+    /// Notes whom a finding of `rule` is about.
+    fn accuse(&mut self, rule: &dyn Rule, finding: &Finding, evidence: &Evidence) {
+        self.accused = accused(rule, finding, evidence);
+        self.routers = evidence.router.alone;
     }
 
     /// Returns true when no worker that the raised finding is about is there any more: each has left, or a new

@@ -79,6 +79,8 @@ pub struct Finding {
     pub subjects: Vec<WorkerId>,
     /// True for a fault that is there whatever else is wrong, such as a setting: no other finding explains it.
     pub by_itself: bool,
+    /// True for what routers do that are there: it is over once all of them are replaced.
+    pub of_routers: bool,
 }
 
 impl Finding {
@@ -100,6 +102,7 @@ impl Finding {
             fix: None,
             subjects: Vec::new(),
             by_itself: false,
+            of_routers: false,
         }
     }
 
@@ -107,6 +110,13 @@ impl Finding {
     #[must_use]
     pub fn by_itself(mut self) -> Self {
         self.by_itself = true;
+        self
+    }
+
+    /// Returns the finding as one of what the routers do that are there.
+    #[must_use]
+    pub fn of_routers(mut self) -> Self {
+        self.of_routers = true;
         self
     }
 

@@ -5,6 +5,7 @@ mod models;
 mod names;
 mod objects;
 mod plane;
+mod routers;
 mod rows;
 mod settings;
 
@@ -378,6 +379,7 @@ impl Judge<'_> {
         RouterEvidence {
             read: !routers.is_empty(),
             began: self.known.setup().router_began(),
+            alone: self.known.setup().routers_alone(),
             rejecting: self.rejecting(),
             unplaced: pods.iter().any(|pod| self.known.shown.cluster.pod(pod).is_none()),
             pods,
@@ -420,7 +422,7 @@ impl Judge<'_> {
     }
 
     /// Returns what was counted from `from` on; everything for none. Requests and refusals that routers told of
-    /// count beside KV events only where these were watched too.
+    /// count beside KV events only where these were watched too, and speak for routers only where these are still there.
     fn window(&self, from: Option<Timestamp>) -> Window {
         let slots = self.known.times.slots;
         let first = from.map(|from| slots.slot(from));
@@ -430,7 +432,9 @@ impl Judge<'_> {
             None => Some(Slot::LAST),
         };
         let mut window = Window { from, ..Window::default() };
-        self.known.routing.router.buckets.since(first, watched, |counts, seen| {
+        let alone = self.known.setup().routers_alone();
+        let own = first.max(alone.map(|since| slots.after(since, Duration::ZERO)));
+        self.known.routing.router.buckets.since(own, watched, |counts, seen| {
             window.told.sum(counts);
             if seen {
                 window.router.sum(counts);
@@ -448,22 +452,14 @@ impl Judge<'_> {
                 .workers
                 .worker(record.rank.worker)
                 .is_some_and(|worker| worker.gone);
-            let (mut tally, mut told) = (Tally::default(), Tally::default());
+            let mut tally = Tally::default();
             record.kv.since(first, watched, |counts, _| tally.kv.sum(counts));
-            record.requests.since(first, watched, |counts, seen| {
-                told.requests.sum(counts);
-                if seen {
-                    tally.requests.sum(counts);
-                }
-            });
-            record.refusals.since(first, watched, |counts, seen| {
-                told.refusals.sum(counts);
-                if seen {
-                    tally.refusals.sum(counts);
-                }
-            });
+            let (seen, told) = requests_of(record, first, watched);
+            (tally.requests, tally.refusals) = (seen.requests, seen.refusals);
             if !gone {
-                window.router.add_rank(&tally.requests, &tally.refusals);
+                let (seen, told) =
+                    if own == first { (seen, told) } else { requests_of(record, own, watched) };
+                window.router.add_rank(&seen.requests, &seen.refusals);
                 window.told.add_rank(&told.requests, &told.refusals);
             }
             window.ranks.push(tally);
@@ -480,7 +476,7 @@ impl Judge<'_> {
         let workers = self.known.fleet.workers.workers().iter();
         let ours = workers.filter(|it| it.gone && !self.known.fleet.is_foreign_worker(it.id));
         let left = ours.filter_map(|worker| worker.left).max();
-        let from = from.max(left);
+        let from = from.max(left).max(self.known.setup().routers_alone());
         let since = all.filter(|record| from.is_none_or(|from| record.at >= from));
         regret(since.filter_map(|record| record.weighed.as_ref()))
     }
@@ -515,6 +511,24 @@ impl Judge<'_> {
             incomplete: super::picture::incomplete(self.known, totals.shed_blocks, at),
         }
     }
+}
+
+/// Returns the requests and refusals of `record` from `from` on: those while KV events were `watched`, and all.
+fn requests_of(record: &RankRecord, from: Option<Slot>, watched: Option<Slot>) -> (Tally, Tally) {
+    let (mut seen, mut told) = (Tally::default(), Tally::default());
+    record.requests.since(from, watched, |counts, is_seen| {
+        told.requests.sum(counts);
+        if is_seen {
+            seen.requests.sum(counts);
+        }
+    });
+    record.refusals.since(from, watched, |counts, is_seen| {
+        told.refusals.sum(counts);
+        if is_seen {
+            seen.refusals.sum(counts);
+        }
+    });
+    (seen, told)
 }
 
 /// Returns what choices gave away; none when no decision spells out every worker's cost.

@@ -49,6 +49,8 @@ pub struct PodWarnings {
     pub routed: u64,
     /// The time of its last decision.
     pub last_routed: Option<Timestamp>,
+    /// The time of the last decision of an earlier process in the pod, where kvtop saw it.
+    pub earlier: Option<Timestamp>,
     /// The time of the first decision in its log since its process started.
     pub first_routed: Option<Timestamp>,
     /// The time of the first `Failed to find parent block` in its log since its process started.
@@ -203,6 +205,13 @@ impl Router {
     /// Returns the counts of `pod`, when there are any.
     pub fn known(&self, pod: &str) -> Option<&PodWarnings> {
         self.pods.get(pod)
+    }
+
+    /// Notes that another process runs in `pod` since `at`.
+    pub fn replaced(&mut self, pod: &str, at: Timestamp) {
+        if let Some(known) = self.pods.get_mut(pod) {
+            known.replaced(at);
+        }
     }
 
     /// Returns the weight of the prefill term that `pod` printed last.
@@ -406,10 +415,16 @@ impl PodWarnings {
     /// Notes that its process started at `at`.
     pub fn start(&mut self, at: Timestamp) {
         self.began = self.began.max(Some(at));
+        self.replaced(at);
         self.weight = None;
         for first in [&mut self.first_routed, &mut self.first_parent] {
             *first = first.filter(|first| *first >= at);
         }
+    }
+
+    /// Notes that what the pod chose before `at` was chosen by an earlier process.
+    pub fn replaced(&mut self, at: Timestamp) {
+        self.earlier = self.earlier.max(self.last_routed.filter(|last| *last < at));
     }
 
     /// Notes that it chose a worker at `at`, or `forwarded` a choice.

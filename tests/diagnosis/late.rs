@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use serde_json::{Value, json};
+
 use kvtop::domain::{Grade, Severity, SourceName, SourceNote, Timestamp};
 use kvtop::engine::{Engine, EngineOptions};
-use kvtop::frame::{Body, Frame, Origin};
+use kvtop::frame::{Body, Frame, KubeChange, Origin};
 use kvtop::report::check::{self, Status};
 use kvtop::snapshot::Snapshot;
 use kvtop::wire::health;
@@ -268,6 +270,88 @@ fn what_is_older_than_the_attach_is_no_loss_and_no_imbalance() {
                 "{name}, {} s after the attach",
                 at.since(all[0].at).as_secs()
             );
+        }
+    }
+}
+
+/// The router of 0.9.0 hashes 16-token blocks where workers publish 32, and is replaced after its last request.
+fn replaced(how: Replaced) -> Vec<Frame> {
+    const LEFT: Duration = Duration::from_secs(60);
+    let mut all = frames(&fixture("cases/x_router16_card32_0.9.0.frames.gz"));
+    let first = all[0].at;
+    let is_health = |frame: &&Frame| matches!(frame.origin, Origin::Health { .. });
+    let notes: Vec<Frame> = all.iter().filter(is_health).cloned().collect();
+    let named = |frame: &Frame, name: &str| {
+        let Body::Whole(body) = &frame.body else { return false };
+        let object: Value = serde_json::from_slice(body).unwrap_or_default();
+        matches!(frame.origin, Origin::Kube { .. }) && object["metadata"]["name"] == name
+    };
+    let old = all.iter().find(|frame| named(frame, "frontend")).unwrap().clone();
+    let Body::Whole(body) = &old.body else { panic!("{old:?}") };
+    let pod: Value = serde_json::from_slice(body).unwrap();
+    let change = |change, seconds, pod: &Value| {
+        let at = first.after(LEFT + Duration::from_secs(seconds));
+        let origin = Origin::Kube { kind: "Pod".into(), change };
+        Frame { at, origin, ..Frame::new(at, old.origin.clone(), pod.to_string()) }
+    };
+    let mut new = pod.clone();
+    let started = i64::try_from(first.after(LEFT + Duration::from_secs(1)).0).unwrap();
+    let started = jiff::Timestamp::from_microsecond(started).unwrap();
+    let status = &mut new["status"]["containerStatuses"][0];
+    status["state"] = json!({"running": {"startedAt": format!("{started:.0}")}});
+    match how {
+        Replaced::Container => {
+            status["restartCount"] = json!(1);
+            all.push(change(KubeChange::Modified, 2, &new));
+        }
+        Replaced::Pod => {
+            new["metadata"]["name"] = json!("frontend-2");
+            new["metadata"]["uid"] = json!("uid-frontend-2");
+            all.push(change(KubeChange::Added, 2, &new));
+            all.push(change(KubeChange::Deleted, 3, &pod));
+        }
+    }
+    for heartbeat in 0..60 {
+        let at = first.after(Duration::from_secs(46 + heartbeat * 5));
+        all.extend(notes.iter().map(|note| Frame { at, ..note.clone() }));
+    }
+    all.sort_by_key(|frame| frame.at);
+    all
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Replaced {
+    /// The container of the pod is started anew.
+    Container,
+    /// Another pod takes its place.
+    Pod,
+}
+
+#[test]
+fn a_router_that_was_replaced_is_no_cause_of_now_though_nothing_is_routed_since() {
+    for how in [Replaced::Container, Replaced::Pod] {
+        let all = replaced(how);
+        let seen_at = |from: u64, until: u64| {
+            let frames = if from == 0 { all.clone() } else { attached(&all, from, until) };
+            let end = all[0].at.after(Duration::from_secs(until));
+            let frames: Vec<Frame> = frames.into_iter().filter(|frame| frame.at <= end).collect();
+            played(&frames).1
+        };
+        let raised = |seen: &Snapshot| {
+            let mut rows = seen.findings.iter().filter(|row| row.resolved.is_none());
+            rows.find(|row| row.id == "KVT001").map(|row| row.mending.is_some())
+        };
+
+        assert_eq!(raised(&seen_at(0, 58)), Some(false), "{how:?}: the router is there");
+        assert_eq!(raised(&seen_at(0, 80)), Some(true), "{how:?}: it is gone, which may not last");
+        for until in [110, 200, 300] {
+            let watched = seen_at(0, until);
+            assert_eq!(raised(&watched), None, "{how:?}, +{until}");
+            assert_eq!(Status::new(&watched), Status::Unknown, "{how:?}, +{until}");
+            let late = seen_at(until - 20, until);
+            assert_eq!(Status::new(&late), Status::Unknown, "{how:?}, +{until}");
+            let words = |seen: &Snapshot| check::text(seen).split(" | ").next().map(str::to_owned);
+            assert_eq!(words(&watched), words(&late), "{how:?}, +{until}");
         }
     }
 }

@@ -13,6 +13,9 @@ pub struct RouterEvidence {
     pub read: bool,
     /// Start of the last of them, where that is known.
     pub began: Option<Timestamp>,
+    /// Since when nobody routes but those that are there: what was told of earlier requests is left out of `tally` and
+    /// `told`. None where that is not known.
+    pub alone: Option<Timestamp>,
     /// The routers that reject stores because they lack the parent block; none if the start of one is unknown.
     pub rejecting: Option<Rejecting>,
     /// Pods that routed in the last minute, of the component that has most of them.

@@ -222,6 +222,7 @@ fn found(evidence: &Evidence, declared: &SizeClaim, worker: &SizeClaim, size: u3
         fix: Some(fix(evidence, unread, size)),
         subjects: Vec::new(),
         by_itself: false,
+        of_routers: false,
     }
 }
 

@@ -300,6 +300,7 @@ fn routed(evidence: &Evidence, sight: &Sight) -> Option<Mismatch> {
         fix: Some(router_fix(evidence, router.tokens, workers.tokens)),
         subjects: Vec::new(),
         by_itself: false,
+        of_routers: true,
     };
     Some(Mismatch { finding, target: Some(workers.tokens) })
 }
@@ -408,6 +409,7 @@ fn configured(evidence: &Evidence) -> Option<Mismatch> {
         fix: Some(fix),
         subjects: Vec::new(),
         by_itself: false,
+        of_routers: false,
     };
     Some(Mismatch { finding, target })
 }

@@ -46,7 +46,8 @@ impl Rule for EventLoss {
                 Grade::Confirmed,
                 proof,
                 [],
-            );
+            )
+            .into();
         }
         if let Some(told) = at_router(evidence).filter(|_| evidence.other_mode().is_none()) {
             return told;
@@ -120,7 +121,7 @@ fn refused(evidence: &Evidence) -> Verdict {
             let (refused, stores) = judged(rank);
             refused > 0 && refused as f64 >= limits.loss_share * stores as f64
         });
-        return lost(evidence, summary, Grade::Likely, proof, by);
+        return lost(evidence, summary, Grade::Likely, proof, by).into();
     }
     Verdict::clear(phrase!(
         "kvtop's copy rejected {} of {} stores, and {} messages are missing",
@@ -148,7 +149,7 @@ fn holes(evidence: &Evidence) -> Option<Verdict> {
         }
         let proof = Proof::new(measure::MESSAGES_MISSING, value.clone(), Origin::MessageNumbers);
         let summary = phrase!("KV events are being lost: {} messages are missing.", value);
-        return Some(lost(evidence, summary, Grade::Likely, proof.at(evidence.at), []));
+        return Some(lost(evidence, summary, Grade::Likely, proof.at(evidence.at), []).into());
     }
     if tally.missed > 0 {
         return Some(Verdict::unknown(phrase!(
@@ -192,7 +193,8 @@ fn at_router(evidence: &Evidence) -> Option<Verdict> {
     .mended_by(
         "Give the frontend more CPU, so that it reads events in time, and check NATS for slow consumers.",
         "restart of the frontend when its resources change",
-    );
+    )
+    .of_routers();
     Some(finding.into())
 }
 
@@ -229,7 +231,7 @@ fn counters(evidence: &Evidence) -> Option<Verdict> {
         Count(refused),
         Count(all)
     );
-    Some(lost(evidence, summary, Grade::Likely, proof, []))
+    Some(lost(evidence, summary, Grade::Likely, proof, []).of_routers().into())
 }
 
 fn lost<'a>(
@@ -238,7 +240,7 @@ fn lost<'a>(
     grade: Grade,
     proof: Proof,
     by: impl IntoIterator<Item = &'a RankEvidence>,
-) -> Verdict {
+) -> Finding {
     Finding::new(Severity::Warning, grade, summary, vec![proof])
         .means("The router does not find some of the cached blocks.", "A publisher that restarted.")
         .rather_than("KVT007: a router without history lacks blocks stored before it started.")
@@ -247,5 +249,4 @@ fn lost<'a>(
             "rolling restart of every worker whose settings change",
         )
         .about(by)
-        .into()
 }

@@ -139,6 +139,7 @@ fn judge_blind(evidence: &Evidence, mut proofs: Vec<Proof>) -> Verdict {
         }),
         subjects: Vec::new(),
         by_itself: false,
+        of_routers: true,
     }
     .into()
 }

@@ -378,6 +378,7 @@ fn found(evidence: &Evidence) -> Finding {
         fix: Some(fix(evidence, pods)),
         subjects: workers_of(evidence.present().filter(|rank| !began_since(evidence, rank))),
         by_itself: false,
+        of_routers: true,
     }
 }
 

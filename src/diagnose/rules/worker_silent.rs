@@ -359,6 +359,7 @@ fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<bool
         }),
         subjects: Vec::new(),
         by_itself: false,
+        of_routers: false,
     }
 }
 
@@ -444,5 +445,6 @@ fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding 
         subjects: workers_of(silent.iter().copied()),
         // A setting silences these, whatever else is wrong.
         by_itself: off.len() == silent.len(),
+        of_routers: false,
     }
 }

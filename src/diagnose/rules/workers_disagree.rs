@@ -254,6 +254,7 @@ fn differ(
         fix: Some(fix(evidence, aim, &odd)),
         subjects: odd_workers(evidence, sizes, claims, aim),
         by_itself: false,
+        of_routers: false,
     }
 }
 

@@ -14,6 +14,14 @@ use crate::snapshot::{EventKind, Gravity};
 impl Learner<'_> {
     pub(super) fn pod(&mut self, pod: &Pod, at: Timestamp, source: &SourceName) {
         let before = self.known.shown.cluster.pod(&pod.name).map(|record| record.pod.clone());
+        if pod.role.is_router() && before.as_ref().and_then(|before| before.started) != pod.started
+        {
+            // A new process may hash with another size.
+            self.known.routing.router.fractions.clear();
+            if let Some(started) = pod.started {
+                self.known.routing.router.replaced(&pod.name, started);
+            }
+        }
         for news in before.iter().flat_map(|before| changes(before, pod)) {
             self.pod_event(&pod.name, &news, at, source);
         }
@@ -45,6 +53,10 @@ impl Learner<'_> {
     }
 
     pub(super) fn pod_gone(&mut self, name: &Arc<str>, at: Timestamp, source: &SourceName) {
+        let shown = self.known.shown.cluster.pod(name);
+        if shown.is_some_and(|record| record.pod.role.is_router()) {
+            self.known.routing.router.fractions.clear();
+        }
         let known = self.known.shown.cluster.remove_pod(name);
         self.known.fleet.versions.forget_pod(name);
         let worker = self.known.fleet.workers.in_pod(name);

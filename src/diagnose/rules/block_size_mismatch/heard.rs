@@ -65,6 +65,7 @@ pub(super) fn heard(evidence: &Evidence) -> Option<Mismatch> {
         fix: Some(fix),
         subjects: Vec::new(),
         by_itself: false,
+        of_routers: false,
     };
     Some(Mismatch { finding, target })
 }

@@ -72,6 +72,7 @@ pub(super) fn published(evidence: &Evidence) -> Option<Mismatch> {
         fix: Some(fix),
         subjects: workers_of(fault.some.iter().copied()),
         by_itself: false,
+        of_routers: false,
     };
     Some(Mismatch { finding, target })
 }

@@ -1,0 +1,35 @@
+//! Since when the routers that are there route.
+
+use std::time::Duration;
+
+use crate::domain::Timestamp;
+use crate::engine::Setup;
+
+/// Time for which a new router and the one that it replaces may route beside each other.
+const ROLLS: Duration = Duration::from_secs(120);
+
+impl Setup<'_> {
+    /// Returns since when nobody routes but the routers that are there: since the oldest of them started, or since the
+    /// last choice of one that it replaced. None where nobody else was seen to route, or the start of one is not known.
+    pub(in crate::engine) fn routers_alone(&self) -> Option<Timestamp> {
+        let pods = self.routing.router.pods();
+        let choosing = pods.filter(|(pod, known)| known.routes && !self.fleet.is_foreign_pod(pod));
+        let (there, left): (Vec<_>, Vec<_>) =
+            choosing.partition(|(pod, _)| !self.shown.is_deleted(pod));
+        let left = left.into_iter().filter_map(|(_, known)| known.last_routed);
+        let earlier = there.iter().filter_map(|(_, known)| known.earlier);
+        let others: Vec<Timestamp> = left.chain(earlier).collect();
+        if others.is_empty() {
+            return None;
+        }
+        let mut starts = Vec::new();
+        for (pod, _) in there {
+            starts.push(self.router_watch(pod).began?);
+        }
+        let shown = self.shown.cluster.pods().filter(|record| record.pod.role.is_router());
+        starts.extend(shown.filter_map(|record| record.pod.started));
+        let began = starts.into_iter().min()?;
+        let beside = others.into_iter().filter(|last| last.since(began) <= ROLLS);
+        Some(beside.max().unwrap_or_default().max(began))
+    }
+}
