@@ -64,9 +64,9 @@ fn the_fix_is_felt_and_the_picture_tells_before_and_after() {
     let query = ViewQuery { compare: Some(applied), ..ViewQuery::default() };
     let picture = demo.picture(&query);
     let after = picture.felt;
-    // Graphs keep values in fewer bits than figures.
+    // Graphs keep one value a second, that of its beginning.
     let then = picture.before.unwrap();
-    assert!((then.cached.unwrap() - before.cached.unwrap()).abs() < 1e-6, "{then:?} {before:?}");
+    assert!((then.cached.unwrap() - before.cached.unwrap()).abs() < 0.01, "{then:?} {before:?}");
     assert!(after.found.unwrap() > 0.95, "{after:?}");
     assert!(after.cached.unwrap() > before.cached.unwrap() + 0.02, "{before:?} {after:?}");
     assert!(after.first_token.is_some() && after.inter_token.is_some(), "{after:?}");

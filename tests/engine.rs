@@ -13,6 +13,8 @@ use kvtop::snapshot::{Answer, Ask, Gravity, Knowledge, Snapshot, TreeQuery, View
 use kvtop::wire::encode::{Change, Family, RouterEvent, envelope};
 use kvtop::wire::health;
 
+use crate::support::{fixture, frames};
+
 const AT: Timestamp = Timestamp(1_771_252_733_000_000);
 const CORE: &str = "namespace.dynamo.component.backend.kv-events";
 const DURABLE: &str = "namespace-dynamo-component-backend-kv-events.kv-events";
@@ -712,4 +714,24 @@ fn a_request_that_is_prefilled_and_decoded_apart_is_one_request() {
 
     assert_eq!((router.decisions, router.routed), (5, 3), "{router:#?}");
     assert_eq!((router.overlap_known, router.overlap_zero), (3, 1), "{router:#?}");
+}
+
+/// Both stand on one screen.
+#[test]
+fn what_users_felt_is_what_is_said_of_the_router_also_right_after_a_scrape() {
+    let all = frames(&fixture("live/healthy_102.frames.gz"));
+    let mut engine = Engine::new(EngineOptions::default());
+    let (mut from, mut at, mut seen) = (0, all[0].at, 0);
+    while from < all.len() {
+        at = at.after(Duration::from_millis(200));
+        let until = all.partition_point(|frame| frame.at <= at);
+        engine.ingest(&all[from..until]);
+        engine.advance(at);
+        from = until;
+        let snapshot = engine.snapshot(&ViewQuery::default(), at);
+        let router = snapshot.router.ttft.as_ref().map(|ttft| [ttft.p50, ttft.p95]);
+        assert_eq!(snapshot.felt.first_token, router, "{at:?}");
+        seen += usize::from(router.is_some());
+    }
+    assert!(seen > 100, "{seen}");
 }

@@ -20,8 +20,9 @@ use crate::domain::{Claim, SourceName, SourceNote, SourceState, Subject, Timesta
 use crate::mirror::Semantics;
 use crate::model::{Measured, OverlapBy, Reading, RejectLog, Sources, StoredClaim};
 use crate::snapshot::{
-    CatchingUp, ClaimRow, Deployment, EventRow, Feed, Limits, PodRow, RejectRow, Rejects, Series,
-    SeriesSet, Snapshot, SourceRow, Sourced, TreeSummary, ViewQuery, WorkerRow, ranks_beyond,
+    CatchingUp, ClaimRow, Deployment, EventRow, Feed, Felt, Limits, PodRow, RejectRow, Rejects,
+    Series, SeriesSet, Snapshot, SourceRow, Sourced, TreeSummary, ViewQuery, WorkerRow,
+    ranks_beyond,
 };
 use crate::wire::Shape;
 
@@ -78,7 +79,7 @@ pub(super) fn snapshot(
         pods: Arc::clone(&lasting.pods),
         totals,
         router: router::summary(known, at),
-        felt: known.record.meters.felt_at(query.until.map_or(at, |until| until.min(at))),
+        felt: felt(known, query, at),
         before: query.compare.map(|then| known.record.meters.felt_at(then)),
         tree: tree(known, &workers, at),
         prefixes: None,
@@ -194,6 +195,14 @@ fn tree(known: &Knowledge, rows: &[WorkerRow], at: Timestamp) -> TreeSummary {
         shed_blocks: totals.shed_blocks,
         behind: totals.behind,
         incomplete: incomplete(known, totals.shed_blocks, at),
+    }
+}
+
+/// Returns what users felt in the minute before the end of the graphs.
+fn felt(known: &Knowledge, query: &ViewQuery, at: Timestamp) -> Felt {
+    match query.until.filter(|until| *until < at) {
+        Some(until) => known.record.meters.felt_at(until),
+        None => felt_now(&known.routing, &known.record.meters, &known.options.objectives, at),
     }
 }
 
