@@ -331,5 +331,5 @@ fn a_warning_is_the_status_and_names_what_is_not_known_behind_it() {
     let said = kvtop::report::check::text(&picture);
 
     assert!(said.starts_with("KVTOP WARNING - KVT010 "), "{said}");
-    assert!(said.contains("; not known: needs store events |"), "{said}");
+    assert!(said.contains(". Not known: needs store events |"), "{said}");
 }

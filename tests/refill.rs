@@ -6,7 +6,7 @@ use std::time::Duration;
 use kvtop::domain::{Envelope, Fact, HistoryNote, SequenceHash, SourceName, SourceNote};
 use kvtop::domain::{SourceState, StreamLedger, Tier, Timestamp, WorkerRank};
 use kvtop::frame::{Body, Frame, Origin};
-use kvtop::report::check::Status;
+use kvtop::report::check::{self, Status};
 use kvtop::snapshot::Snapshot;
 use kvtop::wire::encode::{Change, Family, RouterEvent, envelope};
 use kvtop::wire::{self, Facts, health};
@@ -91,6 +91,10 @@ fn a_cleared_cache_closes_the_hole_of_its_worker_at_once_and_of_no_other() {
         let (_, seen) = played(&left);
         let workers = lacking(&seen);
         assert!(workers > 0 && is_noted(&seen), "{name}: {:?}", seen.ledger.hole);
+        assert!(!seen.tree.incomplete.is_empty(), "{name}: no index copy with a hole is complete");
+        let line = check::text(&seen);
+        let counted = ["accepted=", "refused_stores=", "orphan_pct="];
+        assert!(counted.iter().all(|count| !line.contains(count)), "{name}: {line}");
         assert_eq!(events_row(&seen), SourceState::Lossy, "{name}");
 
         let all = refilled(name, &left);
@@ -245,7 +249,7 @@ fn check_of_a_recording_names_what_a_hole_waits_for_and_forgets_it_once_refilled
 
     let (code, text) = checked(&left, "hole.frames");
     assert_eq!(code, Some(3), "{text}");
-    assert!(text.contains("did not reach kvtop") && text.contains("closed once"), "{text}");
+    assert!(text.contains("did not reach kvtop") && text.contains("counts are right again after"), "{text}");
 
     let (code, text) = checked(&all, "refilled.frames");
     assert_eq!(code, Some(0), "{text}");

@@ -194,7 +194,7 @@ fn tree(known: &Knowledge, rows: &[WorkerRow], at: Timestamp) -> TreeSummary {
         memory_limit: known.options.memory_limit as u64,
         shed_blocks: totals.shed_blocks,
         behind: totals.behind,
-        incomplete: incomplete(known, totals.shed_blocks, at),
+        incomplete: gaps(known, totals.shed_blocks, at),
     }
 }
 
@@ -204,6 +204,16 @@ fn felt(known: &Knowledge, query: &ViewQuery, at: Timestamp) -> Felt {
         Some(until) => known.record.meters.felt_at(until),
         None => felt_now(&known.routing, &known.record.meters, &known.options.objectives, at),
     }
+}
+
+/// Returns why the mirror may differ from a router's index, with events that did not come.
+fn gaps(known: &Knowledge, shed: u64, at: Timestamp) -> Vec<String> {
+    let mut reasons = incomplete(known, shed, at);
+    let told = known.streams.history.lost > 0 && known.streams.lacks_events(&known.fleet, at);
+    if let Some(hole) = known.streams.hole(&known.fleet, at).filter(|_| !told) {
+        reasons.push(hole.sentence());
+    }
+    reasons
 }
 
 /// Returns every claim about what was chosen; none where only verdicts and present figures are wanted.

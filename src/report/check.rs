@@ -75,7 +75,7 @@ pub(super) fn active(snapshot: &Snapshot) -> impl Iterator<Item = &FindingRow> {
 pub fn text(snapshot: &Snapshot) -> String {
     let status = Status::new(snapshot);
     let found: Vec<String> = active(snapshot)
-        .filter(|finding| finding.severity > Severity::Info && !finding.advisory)
+        .filter(|finding| finding.counts())
         .map(|finding| {
             format!(
                 "{} {} ({}): {}{}",
@@ -94,7 +94,8 @@ pub fn text(snapshot: &Snapshot) -> String {
     let said = match (found.first(), status) {
         // Something worse may be hidden.
         (Some(first), Status::Warning) if snapshot.lacks() => {
-            format!("{}; not known: {}", more(first), missing(snapshot))
+            let first = more(first);
+            format!("{}. Not known: {}", first.trim_end_matches('.'), missing(snapshot))
         }
         (Some(first), _) => more(first),
         (None, Status::Unknown) => missing(snapshot),
@@ -240,15 +241,17 @@ fn unjudged(snapshot: &Snapshot) -> String {
 
 fn perfdata(snapshot: &Snapshot) -> String {
     let counters = &snapshot.totals.counters;
-    let by = |severity| active(snapshot).filter(|finding| finding.severity == severity).count();
+    let counted = || active(snapshot).filter(|finding| finding.counts());
+    let by = |severity| counted().filter(|finding| finding.severity == severity).count();
     let percent = |name: &str, share: Option<f64>| {
         share.map_or(String::new(), |share| format!(" {name}={:.1}%", share * 100.0))
     };
     // Blocks and orphans mean nothing without the complete history.
     let mut workers = snapshot.workers.iter().filter(|row| !row.gone);
-    let known = workers.all(|row| row.knowledge == Knowledge::Complete);
+    let whole = snapshot.ledger.hole.is_none();
+    let known = whole && workers.all(|row| row.knowledge == Knowledge::Complete);
     let shares = [
-        percent("orphan_pct", snapshot.totals.orphan_share),
+        percent("orphan_pct", snapshot.totals.orphan_share.filter(|_| whole)),
         percent("kv_util", snapshot.totals.kv_utilization),
     ];
     let router = &snapshot.router;

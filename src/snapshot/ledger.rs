@@ -74,7 +74,10 @@ impl Hole {
         if ends.is_empty() {
             return format!("verdicts ignore the loss in {left} min");
         }
-        format!("closed once {}; ignored in {left} min", ends.join(" and "))
+        format!(
+            "counts are right again after {}; verdicts ignore the loss in {left} min",
+            ends.join(" and ")
+        )
     }
 }
 

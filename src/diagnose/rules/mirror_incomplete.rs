@@ -80,12 +80,16 @@ fn missed(evidence: &Evidence) -> Option<Phrase> {
         ranks.iter().take(MOST_NAMED).map(|rank| Evidence::name_of(rank)).collect();
     (count > 0).then(|| {
         phrase!(
-            "{} KV events of {} did not reach kvtop, by their numbers{}",
-            Count(count),
+            "{} of {} did not reach kvtop, by their numbers{}",
+            events(count),
             names.join(", "),
             had
         )
     })
+}
+
+fn events(count: u64) -> Phrase {
+    if count == 1 { "1 KV event".into() } else { phrase!("{} KV events", Count(count)) }
 }
 
 /// Names workers whose KV events never reached kvtop, although routers find their blocks.

@@ -328,6 +328,9 @@ impl Figure {
         } else if present.any(|row| row.knowledge != Knowledge::Complete) {
             let role = if blocks == 0 { Role::Unknown } else { Role::Title };
             (format!("{}{}", glyphs.least, text::thousands(blocks)), role)
+        } else if snapshot.ledger.hole.is_some() {
+            // Blocks may be missing, and others may be gone.
+            (format!("{} {}", glyphs.unknown, text::thousands(blocks)), Role::Unknown)
         } else {
             let role = if blocks == 0 { Role::Warn } else { Role::Title };
             (text::thousands(blocks), role)

@@ -212,6 +212,10 @@ fn events(sheet: &mut Sheet, row: &WorkerRow, context: &PanelContext<'_>, glyphs
     let role = if row.missing > 0 { Role::Warn } else { Role::Fg };
     sheet.say("GAPS", &format!("{} messages missing", exact(row.missing)), role);
     match row.knowledge {
+        Knowledge::Complete if row.missing > 0 && context.snapshot.ledger.hole.is_some() => {
+            let said = format!("{} what they stored or removed is unknown", glyphs.unknown);
+            sheet.say("", &said, Role::Unknown);
+        }
         Knowledge::Complete => sheet.say("", "complete history", Role::Fg),
         Knowledge::SinceAttach => {
             let said = format!("{} blocks from before kvtop connected are unknown", glyphs.unknown);
