@@ -78,6 +78,19 @@ pub fn cut_words(text: &str, columns: usize, mark: &str) -> String {
     }
 }
 
+/// Returns `text` in at most `columns`, as [`cut_words`] does, but without the beginning of a clause where more than half
+/// of the line is before it.
+pub fn cut_clause(text: &str, columns: usize, mark: &str) -> String {
+    let short = cut_words(text, columns, mark);
+    let Some(kept) = short.strip_suffix(mark).filter(|_| width(text) > columns) else {
+        return short;
+    };
+    match kept.rfind(", ") {
+        Some(end) if end * 2 > kept.len() => format!("{} {mark}", &kept[..end]),
+        Some(_) | None => short,
+    }
+}
+
 /// Returns `text` in at most `columns`, where a number or a hash stays whole or goes. Other words are cut.
 pub fn cut_names(text: &str, columns: usize, mark: &str) -> String {
     let short = cut(text, columns, mark);
@@ -308,6 +321,11 @@ mod tests {
         assert_eq!(cut_words(text, 25, "…"), "engines cut 16: …");
         assert_eq!(cut_words(text, 28, "…"), "engines cut 16: 480 of 480 …");
         assert_eq!(cut_words("most of the blocks", 9, "…"), "most of …");
+        let clause = "9 of 9 had no hit, although 12 blocks are cached";
+        assert_eq!(cut_clause(clause, 30, "…"), "9 of 9 had no hit …");
+        assert_eq!(cut_clause(clause, 16, "…"), "9 of 9 had no …");
+        assert_eq!(cut_clause(clause, 60, "…"), clause);
+        assert_eq!(cut_clause("so, although it was long", 16, "…"), "so, although …");
     }
 
     #[test]

@@ -117,11 +117,12 @@ fn nobody_restarts_a_frontend_for_a_setting_that_it_does_not_read() {
 }
 
 #[test]
-fn what_is_good_to_know_makes_no_banner() {
+fn what_is_good_to_know_makes_no_banner_and_is_named_beside_the_verdict() {
     let mut picture = findings::config_only();
     picture.findings[0].severity = kvtop::snapshot::Severity::Info;
     let screen = draw(&mut shell(), &picture, (120, 36));
-    assert!(!screen.contains("KVT016"), "{screen}");
+    let named: Vec<&str> = screen.lines().filter(|line| line.contains("KVT016")).collect();
+    assert!(matches!(named.as_slice(), [line] if line.contains("1 note: KVT016")), "{screen}");
 }
 
 #[test]

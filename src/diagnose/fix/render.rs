@@ -68,7 +68,9 @@ impl Fix {
         let progress = objects.progress(&plan, in_use);
         if plan.is_applied() {
             rendered.sentence = applied(&plan, &progress, over);
-            rendered.restarts = names(&progress.waiting);
+            if progress.waiting.is_empty() {
+                rendered.restarts.clear();
+            }
             rendered.kubectl =
                 kubectl.and_then(|it| self.restart_of(it, objects, &progress.waiting));
         } else if plan.complete {

@@ -49,6 +49,19 @@ impl Rows {
     }
 }
 
+/// How the banner is drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Form {
+    /// Its rows.
+    pub rows: Rows,
+    /// True when the reader made it one row.
+    pub collapsed: bool,
+    /// True when it shows a verdict of the past.
+    pub past: bool,
+    /// Rows of the screen.
+    pub screen: u16,
+}
+
 /// Returns the rows of the banner on a screen of that size.
 pub fn rows(snapshot: &Snapshot, screen: Rect, collapsed: bool) -> Rows {
     let alert = findings::alert(snapshot);
@@ -69,20 +82,21 @@ pub fn rows(snapshot: &Snapshot, screen: Rect, collapsed: bool) -> Rows {
     Rows { open, note: u16::from(said && room) }
 }
 
-/// Draws the banner into `area`, which may have fewer rows than wanted; `screen` has as many.
+/// Draws the banner into `area`, which may have fewer rows than wanted.
 pub fn draw(
     canvas: &mut Canvas<'_>,
     area: Rect,
     snapshot: &Snapshot,
     now: Timestamp,
-    (rows, collapsed, screen): (Rows, bool, u16),
+    Form { rows, collapsed, past, screen }: Form,
     keys: &Keymap,
 ) {
     let alert = findings::alert(snapshot);
     let open = Rect { height: rows.open.min(area.height), ..area };
     if let Some(finding) = alert.top {
         let sizes = sizes(finding, snapshot, now, canvas.glyphs());
-        let banner = Banner { finding, snapshot, more: alert.more, now, collapsed, keys, sizes };
+        let more = alert.more;
+        let banner = Banner { finding, snapshot, more, now, collapsed, past, keys, sizes };
         match open.height {
             0 => {}
             1 => banner.row(canvas, open),
@@ -258,7 +272,19 @@ fn facts(snapshot: &Snapshot, glyphs: &Glyphs) -> Vec<String> {
     } else {
         facts.push(format!("{clear} of {} checks clear", snapshot.checks.len()));
     }
+    facts.extend(notes(snapshot));
     facts
+}
+
+/// Returns how many findings are open that do not count as faults, and which; none when none is.
+fn notes(snapshot: &Snapshot) -> Option<String> {
+    let open = snapshot.findings.iter().filter(|row| row.resolved.is_none() && !row.counts());
+    let ids: Vec<&str> = open.map(|row| row.id).collect();
+    match ids.as_slice() {
+        [] => None,
+        [id] => Some(format!("1 note: {id}")),
+        several => Some(format!("{} notes: {}", several.len(), several.join(", "))),
+    }
 }
 
 /// Returns what the presenter of a demo changed last, with what users feel of it.
@@ -316,6 +342,7 @@ struct Banner<'a> {
     more: usize,
     now: Timestamp,
     collapsed: bool,
+    past: bool,
     keys: &'a Keymap,
     /// The block sizes that differ, ever shorter; none where it is about something else.
     sizes: Vec<String>,
@@ -331,9 +358,10 @@ impl Banner<'_> {
         boxed::heals(self.finding)
     }
 
-    /// Returns true where the fix can be tried.
+    /// Returns true where the fix can be tried: a key acts on what is now.
     fn applies_here(&self) -> bool {
-        matches!(&self.snapshot.feed, Feed::Demo(demo) if demo.steps_taken == 0 && !demo.fix.is_empty())
+        !self.past
+            && matches!(&self.snapshot.feed, Feed::Demo(demo) if demo.steps_taken == 0 && !demo.fix.is_empty())
     }
 
     /// Returns mark and id, with the word between them where there is room.

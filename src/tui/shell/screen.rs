@@ -54,7 +54,8 @@ impl Shell {
         let now = self.now(live);
         let collapsed = self.is_collapsed(live);
         let (verdict, time) = (self.verdict(live), self.verdict_time(live));
-        let form = (rows, collapsed, area.height);
+        let past = !std::ptr::eq(verdict, live);
+        let form = banner::Form { rows, collapsed, past, screen: area.height };
         banner::draw(&mut canvas, layout.banner, verdict, time, form, &self.keys);
         let held = self.held(live, theme.glyphs());
         let held = held.as_deref();

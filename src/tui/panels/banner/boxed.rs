@@ -75,7 +75,10 @@ fn paragraphs(
                 paragraphs.push(paragraph("", &felt.join(&format!(" {} ", glyphs.dot)), role));
             }
         }
-        paragraphs.push(paragraph("WAS", &finding.summary, Role::Muted));
+        // While some pods run without the fix, the fault is there.
+        let (label, role) =
+            if finding.mending.is_some() { ("WAS", Role::Muted) } else { ("STILL", Role::Fg) };
+        paragraphs.push(paragraph(label, &finding.summary, role));
     } else {
         // The cause and what it does to requests, where both fit.
         let both = format!("{} {}", finding.summary.trim_end(), finding.effect);
@@ -121,7 +124,7 @@ fn fit(mut paragraphs: Vec<Said>, most: usize, wide: usize, glyphs: &Glyphs) -> 
         };
         let rest = first.lines.pop().unwrap_or_default();
         if let Some(end) = first.lines.last_mut() {
-            *end = text::cut_words(&format!("{end} {rest}"), wide, glyphs.ellipsis);
+            *end = text::cut_clause(&format!("{end} {rest}"), wide, glyphs.ellipsis);
         }
     }
     paragraphs
@@ -133,19 +136,21 @@ fn indent(label: &str) -> usize {
 
 /// Says that caches fill, which explains slow first tokens right after a restart; in one line where that is possible.
 fn filling(refill: &Refill, wide: usize) -> String {
-    let caches =
-        if refill.workers == 1 { "1 cache is" } else { &format!("{} caches are", refill.workers) };
+    let (caches, until) = match refill.workers {
+        1 => ("1 cache is", "it is"),
+        several => (&*format!("{several} caches are"), "they are"),
+    };
     let stored = text::short(refill.stored);
     let stored = stored.trim();
     let evicted = text::short(refill.evicted);
     let long = format!(
-        "{caches} refilling ({stored} blocks/s stored, {} evicted): TTFT stays higher until they are warm.",
+        "{caches} refilling ({stored} blocks/s stored, {} evicted): TTFT stays higher until {until} warm.",
         evicted.trim()
     );
     if text::width(&long) <= wide {
         return long;
     }
-    format!("{caches} refilling ({stored} blocks/s): TTFT is higher until they are warm.")
+    format!("{caches} refilling ({stored} blocks/s): TTFT is higher until {until} warm.")
 }
 
 /// Returns true once a finding heals: nothing shows it any more, or pods restart with the fix.
@@ -266,7 +271,7 @@ impl Banner<'_> {
     fn foot(&self, canvas: &mut Canvas<'_>, area: Rect) {
         let y = area.height - 1;
         let mut keys: Vec<[Part; 2]> = Vec::new();
-        if let Some(fix) = self.finding.fix.as_ref().filter(|_| !heals(self.finding)) {
+        if let Some(fix) = self.finding.fix.as_ref().filter(|_| self.finding.mending.is_none()) {
             let what = match (&fix.kubectl, &fix.yaml) {
                 (Some(_), _) => "copy commands",
                 (None, Some(_)) => "copy fix",

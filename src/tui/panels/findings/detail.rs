@@ -194,7 +194,7 @@ fn apply(sheet: &mut Sheet, fix: &FixRow, held: &Keymap) {
         (None, None) => "{copy-fix} copies the sentence.",
     };
     let keys = with_keys(held, keys);
-    sheet.say("", &format!("{keys} kvtop only reads: it never applies them."), Role::Muted);
+    sheet.say("", &format!("{keys} kvtop only reads: it never applies a fix."), Role::Muted);
 }
 
 fn check(sheet: &mut Sheet, check: &CheckRow, glyphs: &'static Glyphs) {

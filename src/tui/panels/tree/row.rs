@@ -13,6 +13,9 @@ use crate::tui::widgets::tree::{self as widget, Item};
 /// Columns of a name that is cut to fit.
 const NAME: usize = 20;
 
+/// Columns below which the beginning of a given name tells nothing.
+const TELLING: usize = 10;
+
 /// Cells of a row beside its name.
 pub(super) const CELLS: usize = 6;
 
@@ -100,10 +103,15 @@ impl Writer<'_> {
         Item { depth, open, parts }
     }
 
-    /// Returns `label` in exactly `room` columns; its last parts go first when there is no room.
+    /// Returns `label` in exactly `room` columns; its last parts go first when there is no room, but of a name the
+    /// beginning stays where it still tells something.
     fn fit(&self, mut label: Vec<Part>, room: usize) -> Vec<Part> {
         while label.len() > 1 && width(&label) > room {
-            label.pop();
+            let Some(last) = label.pop().filter(|last| last.role == Role::Title) else { continue };
+            let left = room.saturating_sub(width(&label));
+            if left >= TELLING {
+                label.push(part(text::cut(&last.text, left, self.glyphs.ellipsis), Role::Title));
+            }
         }
         if let [only] = label.as_mut_slice()
             && text::width(&only.text) > room
