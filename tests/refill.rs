@@ -249,7 +249,10 @@ fn check_of_a_recording_names_what_a_hole_waits_for_and_forgets_it_once_refilled
 
     let (code, text) = checked(&left, "hole.frames");
     assert_eq!(code, Some(3), "{text}");
-    assert!(text.contains("did not reach kvtop") && text.contains("counts are right again after"), "{text}");
+    assert!(
+        text.contains("did not reach kvtop") && text.contains("counts are right again after"),
+        "{text}"
+    );
 
     let (code, text) = checked(&all, "refilled.frames");
     assert_eq!(code, Some(0), "{text}");

@@ -379,7 +379,7 @@ impl Judge<'_> {
         RouterEvidence {
             read: !routers.is_empty(),
             began: self.known.setup().router_began(),
-            alone: self.known.setup().routers_alone(),
+            alone: self.known.setup().replaced_routers().map(|it| it.alone),
             rejecting: self.rejecting(),
             unplaced: pods.iter().any(|pod| self.known.shown.cluster.pod(pod).is_none()),
             pods,
@@ -432,8 +432,7 @@ impl Judge<'_> {
             None => Some(Slot::LAST),
         };
         let mut window = Window { from, ..Window::default() };
-        let alone = self.known.setup().routers_alone();
-        let own = first.max(alone.map(|since| slots.after(since, Duration::ZERO)));
+        let own = first.max(self.known.setup().replaced_routers().map(|it| it.slot(slots)));
         self.known.routing.router.buckets.since(own, watched, |counts, seen| {
             window.told.sum(counts);
             if seen {
@@ -476,7 +475,7 @@ impl Judge<'_> {
         let workers = self.known.fleet.workers.workers().iter();
         let ours = workers.filter(|it| it.gone && !self.known.fleet.is_foreign_worker(it.id));
         let left = ours.filter_map(|worker| worker.left).max();
-        let from = from.max(left).max(self.known.setup().routers_alone());
+        let from = from.max(left).max(self.known.setup().replaced_routers().map(|it| it.alone));
         let since = all.filter(|record| from.is_none_or(|from| record.at >= from));
         regret(since.filter_map(|record| record.weighed.as_ref()))
     }

@@ -4,14 +4,31 @@ use std::time::Duration;
 
 use crate::domain::Timestamp;
 use crate::engine::Setup;
+use crate::model::{Slot, Slots};
 
 /// Time for which a new router and the one that it replaces may route beside each other.
 const ROLLS: Duration = Duration::from_secs(120);
 
+/// The routers that are there took the place of others.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Replaced {
+    /// Since when nobody routes but they: since the oldest of them started, or the last choice of another beside it.
+    pub(super) alone: Timestamp,
+    /// The last choice of another.
+    last: Timestamp,
+}
+
+impl Replaced {
+    /// Returns the first slot in which nothing counts that others told.
+    pub(super) fn slot(self, slots: Slots) -> Slot {
+        slots.slot(self.alone).max(slots.after(self.last, Duration::ZERO))
+    }
+}
+
 impl Setup<'_> {
-    /// Returns since when nobody routes but the routers that are there: since the oldest of them started, or since the
-    /// last choice of one that it replaced. None where nobody else was seen to route, or the start of one is not known.
-    pub(in crate::engine) fn routers_alone(&self) -> Option<Timestamp> {
+    /// Returns whom the routers that are there replaced; none where nobody else was seen to route, or the start of one
+    /// is not known.
+    pub(super) fn replaced_routers(&self) -> Option<Replaced> {
         let pods = self.routing.router.pods();
         let choosing = pods.filter(|(pod, known)| known.routes && !self.fleet.is_foreign_pod(pod));
         let (there, left): (Vec<_>, Vec<_>) =
@@ -30,6 +47,7 @@ impl Setup<'_> {
         starts.extend(shown.filter_map(|record| record.pod.started));
         let began = starts.into_iter().min()?;
         let beside = others.into_iter().filter(|last| last.since(began) <= ROLLS);
-        Some(beside.max().unwrap_or_default().max(began))
+        let last = beside.max()?;
+        Some(Replaced { alone: last.max(began), last })
     }
 }
