@@ -399,6 +399,10 @@ impl Judge<'_> {
             regret: self.regret(None),
             sourceless: router.sourceless(|pod| !self.known.shown.is_deleted(pod), at),
             unfed: self.unfed(at),
+            fed: router.fed(
+                |pod| !self.known.shown.is_deleted(pod) && !self.known.fleet.is_foreign_pod(pod),
+                at,
+            ),
         }
     }
 

@@ -347,6 +347,12 @@ impl Router {
         unfed.collect()
     }
 
+    /// Returns how many routers' indexes took in KV events, by their own counters.
+    pub fn fed(&self, there: impl Fn(&str) -> bool, at: Timestamp) -> usize {
+        let takes = |scraped: &&Scraped| scraped.applied.last.is_some_and(|last| last > 0.0);
+        self.fresh(there, at).filter(takes).count()
+    }
+
     /// Returns the metrics of pods that are `there` and answered in the minute before `at`: what others said last says
     /// nothing of the present.
     fn fresh(&self, there: impl Fn(&str) -> bool, at: Timestamp) -> impl Iterator<Item = &Scraped> {

@@ -4,7 +4,7 @@ use kvtop::diagnose::{
     Evidence, Ground, OfWorker, RouterKind, Setting, SizeByCosts, SizeClaim, Verdict,
 };
 use kvtop::domain::{
-    Backend, ClaimOf, ClaimValue, ClaimWhat, Counters, Grade, Medium, Timestamp, WorkerId,
+    Backend, ClaimOf, ClaimValue, ClaimWhat, Counters, Grade, Medium, Severity, Timestamp, WorkerId,
 };
 use kvtop::frame::{Body, Frame, Origin};
 use kvtop::snapshot::{CheckVerdict, FindingRow, Snapshot};
@@ -430,6 +430,12 @@ fn a_router_that_takes_in_no_event_is_found_by_its_counters() {
     let mut sees = unfed("zmq", 200);
     sees.router.tally.overlaps.note(kvtop::model::OverlapBy::Decision, 4.0);
     assert_eq!(summary("KVT019", &sees), None);
+    // What another router finds says nothing of one that takes in none.
+    sees.router.fed = 1;
+    let Verdict::Found(finding) = judge("KVT019", &sees) else { panic!() };
+    assert_eq!(finding.severity, Severity::Warning);
+    sees.settings.other_modes = vec![("frontend".into(), setting_with("random".into()))];
+    assert_eq!(summary("KVT019", &sees), None, "it routes without regard to what is cached");
     // One that only predicts needs no events.
     let mut predicts = unfed("zmq", 200);
     predicts.settings.kv_events = Some(setting_with(false));

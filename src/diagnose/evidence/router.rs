@@ -48,6 +48,8 @@ pub struct RouterEvidence {
     /// Routers whose indexes took in no KV event since they started, by their own counters, each with the stores that
     /// workers published between two readings that said so.
     pub unfed: Vec<(Arc<str>, u64)>,
+    /// Routers whose indexes took in KV events, by their own counters.
+    pub fed: usize,
 }
 
 /// Routers that reject stores because they lack the parent block.

@@ -115,19 +115,24 @@ impl Rule for WireSkew {
 
 /// Routers whose indexes take in none of the events that arrive here.
 struct Unfed<'a> {
-    routers: String,
+    routers: Vec<&'a str>,
     /// Stores that their counters lack.
     stores: u64,
     /// The event plane of the workers.
     ours: &'static str,
-    /// Another one, to which a router listens.
+    /// Other routers, which take in events.
+    fed: usize,
+    /// Another event plane, to which a router listens.
     other: Option<&'a Setting<Arc<str>>>,
 }
 
 /// Finds such routers, where no other fault explains them.
 fn unfed(evidence: &Evidence) -> Option<Unfed<'_>> {
     let limit = evidence.thresholds.min_unreadable;
-    let unfed = evidence.router.unfed.iter().filter(|(_, stores)| *stores >= limit);
+    let by_blocks =
+        |pod: &Arc<str>| !evidence.settings.other_modes.iter().any(|(other, _)| other == pod);
+    let unfed = evidence.router.unfed.iter();
+    let unfed = unfed.filter(|(pod, stores)| *stores >= limit && by_blocks(pod));
     let stores = unfed.clone().map(|(_, stores)| *stores).max()?;
     let routers: Vec<&str> = unfed.map(|(router, _)| router.as_ref()).collect();
     let settings = &evidence.settings;
@@ -140,7 +145,9 @@ fn unfed(evidence: &Evidence) -> Option<Unfed<'_>> {
     // Where block sizes differ, counters may stay at 0 for that reason: a capture of 1.6.1 with cards of 16 and
     // engines of 32.
     let differ = matches!(BlockSizeMismatch.judge(evidence), Verdict::Found(_));
-    if found || !follows || differ {
+    // What other routers find says nothing of these.
+    let fed = router.fed;
+    if found && fed == 0 || !follows || differ {
         return None;
     }
     let ours = evidence.plane.name?.word();
@@ -150,32 +157,47 @@ fn unfed(evidence: &Evidence) -> Option<Unfed<'_>> {
     };
     let other = settings.event_planes.iter().find(apart);
     let blind = || matches!(blind::look(evidence), Sight::Blind(_));
-    let routers = routers.join(", ");
-    (other.is_some() || blind()).then_some(Unfed { routers, stores, ours, other })
+    (fed > 0 || other.is_some() || blind()).then_some(Unfed { routers, stores, ours, fed, other })
 }
 
 impl Unfed<'_> {
     fn finding(&self, evidence: &Evidence) -> Finding {
         let Self { routers, ours, .. } = self;
         let stores = Count(self.stores);
-        let taken = Proof::new(measure::STORES_APPLIED.of(routers), "0", Origin::RouterCounters);
+        let whose = if self.fed > 0 && routers.len() == 1 { "its" } else { "their" };
+        let routers = routers.join(", ");
+        let taken = Proof::new(measure::STORES_APPLIED.of(&routers), "0", Origin::RouterCounters);
         let sent = Proof::new(measure::STORE_EVENTS, phrase!("{}", stores), Origin::KvEvents);
         let mut proofs = vec![taken.at(evidence.at), sent.at(evidence.at)];
         let counted = phrase!(
-            "their counters show none of the {} store events that workers sent over {}",
+            "{} counters show none of the {} store events that workers sent over {}",
+            whose,
             Count(self.stores),
             ours.to_uppercase()
         );
         let cost = evidence.frontend_restarts();
         let Some(plane) = self.other else {
-            let summary = phrase!("No KV event reaches the routers: {}.", counted);
+            let summary = match self.fed {
+                0 => phrase!("No KV event reaches the routers: {}.", counted),
+                1 => phrase!(
+                    "No KV event reaches {}: {}. Another router takes them in.",
+                    routers,
+                    counted
+                ),
+                more => phrase!(
+                    "No KV event reaches {}: {}. {} other routers take them in.",
+                    routers,
+                    counted,
+                    more
+                ),
+            };
             let compare = phrase!(
                 "Compare {}, the NATS server and {} of frontend and workers, and the rights of the frontend's NATS \
                  user.",
                 variable::EVENT_PLANE,
                 variable::NAMESPACE
             );
-            return unheard(Grade::Likely, summary, proofs).mended_by(compare, cost);
+            return self.unheard(Grade::Likely, summary, proofs).mended_by(compare, cost);
         };
         let listens = Proof::new(measure::EVENT_PLANE, plane.value.to_string(), plane.origin());
         proofs.push(listens.at(plane.at));
@@ -195,14 +217,17 @@ impl Unfed<'_> {
             flags: &[flag::EVENT_PLANE],
             value: (*ours).to_owned(),
         };
-        let finding = unheard(Grade::Confirmed, summary, proofs).mended_by(sentence, cost);
+        let finding = self.unheard(Grade::Confirmed, summary, proofs).mended_by(sentence, cost);
         finding.through(vec![change])
     }
-}
 
-fn unheard(grade: Grade, summary: Phrase, proofs: Vec<Proof>) -> Finding {
-    Finding::new(Severity::Critical, grade, summary, proofs)
-        .means(blind::EFFECT, "A counter of applied stores that grows.")
+    /// Returns the finding; where other routers take in the events, only a part of the requests is concerned.
+    fn unheard(&self, grade: Grade, summary: Phrase, proofs: Vec<Proof>) -> Finding {
+        let severity = if self.fed == 0 { Severity::Critical } else { Severity::Warning };
+        Finding::new(severity, grade, summary, proofs)
+            .means(blind::EFFECT, "A counter of applied stores that grows.")
+            .of_routers()
+    }
 }
 
 fn mixed([old, new]: &[Member; 2], evidence: &Evidence) -> Finding {
