@@ -3,6 +3,7 @@
 mod alarms;
 mod apart;
 mod balance;
+mod behaviour;
 mod captures;
 mod claims;
 mod commands;

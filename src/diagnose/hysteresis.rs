@@ -11,7 +11,7 @@ use super::evidence::{Evidence, RankEvidence, Window};
 use super::phrase::phrase;
 use super::verdict::{Finding, Verdict};
 use super::{RULES, Rule};
-use crate::domain::{RESOLVED_AFTER, Timestamp, WorkerId};
+use crate::domain::{Grade, RESOLVED_AFTER, Timestamp, WorkerId};
 
 /// The window of counts that raises findings.
 const LONG: Duration = Duration::from_secs(300);
@@ -248,11 +248,14 @@ fn accused(rule: &dyn Rule, finding: &Finding, evidence: &Evidence) -> Vec<(Work
         return Vec::new();
     }
     let subjects: BTreeSet<WorkerId> = finding.subjects.iter().copied().collect();
-    // Those that came since and are idle took no part in it.
-    let acted = |rank: &RankEvidence| {
+    // Those that came since and are idle, or publish nothing where others do, took no part in it.
+    let published = |rank: &RankEvidence| {
         let counters = &rank.tally.kv.counters;
-        counters.stores + counters.removed_blocks + rank.tally.requests.routed > 0
+        counters.stores + counters.removed_blocks > 0
     };
+    let by_events = evidence.present().any(published);
+    let acted =
+        |rank: &RankEvidence| published(rank) || !by_events && rank.tally.requests.routed > 0;
     let all = subjects.is_empty() && !evidence.present().any(acted);
     let named = |rank: &&RankEvidence| {
         all || if subjects.is_empty() { acted(rank) } else { subjects.contains(&rank.rank.worker) }
@@ -333,7 +336,8 @@ impl State {
         // not see them.
         if matches!(verdict, Verdict::Clear { .. }) {
             let now = judged(rule, short);
-            if matches!(now, Verdict::Found(_)) {
+            // What settings say of the same processes was refuted by what they did.
+            if matches!(&now, Verdict::Found(found) if found.grade != Grade::ConfigOnly) {
                 verdict = now.dated(at, (since(short), counted));
             }
         }

@@ -13,7 +13,7 @@ use crate::diagnose::measure;
 use crate::diagnose::phrase::{Count, Decimal, Phrase, phrase};
 use crate::diagnose::rules::blind::{self, Sight};
 use crate::diagnose::sizes::Side;
-use crate::diagnose::{Finding, Proof, Rule, Verdict};
+use crate::diagnose::{Finding, Proof, RankEvidence, Rule, Verdict};
 use crate::domain::{ClaimOf, Grade, Medium, Severity, Stake, Topic};
 use crate::dynamo::plane;
 pub(super) use fixes::worker_size_flag;
@@ -357,6 +357,20 @@ fn other_router<'a>(evidence: &'a Evidence, worker: &SizeClaim) -> Option<&'a Si
     })
 }
 
+/// Returns true where routers found blocks of the workers that `claim` is about: what they publish and hash agrees, whatever
+/// settings say.
+fn has_hits(evidence: &Evidence, claim: &SizeClaim) -> bool {
+    let named = claim.worker.is_some() || claim.pod.is_some();
+    let about = |rank: &&RankEvidence| {
+        !named
+            || claim.worker == Some(rank.rank.worker)
+            || claim.pod.is_some() && claim.pod == rank.pod
+    };
+    let told = evidence.present().filter(about).map(|rank| rank.told.overlap());
+    let mut told = told.filter(|overlap| overlap.known > 0).peekable();
+    told.peek().is_some() && told.all(|overlap| overlap.known > overlap.zero)
+}
+
 /// Finds settings that differ, before any traffic was seen.
 fn configured(evidence: &Evidence) -> Option<Mismatch> {
     let split = evidence.split_workers();
@@ -366,6 +380,10 @@ fn configured(evidence: &Evidence) -> Option<Mismatch> {
         .find_map(|of| evidence.agreed(of))
         .filter(|claim| claim.ground > Ground::Default);
     let router = worker.and_then(|worker| other_router(evidence, worker));
+    // Routers' logs may tell of hits from before kvtop attached.
+    let hits = |claim: Option<&SizeClaim>| claim.is_some_and(|claim| has_hits(evidence, claim));
+    let sizes = sizes.filter(|(publisher, engine)| !hits(Some(publisher)) && !hits(Some(engine)));
+    let router = router.filter(|_| !hits(worker));
     let (summary, proofs, (fix, target)) = if let Some((publisher, engine)) = sizes {
         let who = engine.who(evidence);
         (
