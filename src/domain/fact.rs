@@ -188,6 +188,8 @@ pub struct Decision {
     pub tree_size: Option<u64>,
     /// Capacity of the worker in blocks, from its model card.
     pub total_blocks: Option<u64>,
+    /// True where a router of prefill workers chose it (`worker_type="prefill"`, seen in 1.6.1).
+    pub prefill: bool,
     /// True for the line that merely forwards a choice made before (Dynamo 1.3 and 1.4,
     /// `router_mode="direct"`).
     pub forwarded: bool,

@@ -277,6 +277,7 @@ mod tests {
             cached_blocks: Some(cached),
             tree_size: None,
             total_blocks: None,
+            prefill: false,
             forwarded: false,
         }
     }

@@ -46,6 +46,8 @@ pub struct WorkerRecord {
     /// The time it appeared, if that was seen: discovery named it before it did anything, or
     /// it had left before.
     pub since: Option<Timestamp>,
+    /// True once a router of prefill workers chose it.
+    pub prefills: bool,
     /// Its component, as discovery names it.
     pub component: Option<Arc<str>>,
     /// Its Dynamo namespace, as discovery names it.
@@ -159,6 +161,7 @@ impl Workers {
                 left_before: None,
                 joined: announced.as_ref().map(|it| it.at),
                 since: announced.as_ref().map(|it| it.at),
+                prefills: false,
                 component,
                 dynamo_namespace,
                 home: None,
@@ -166,6 +169,13 @@ impl Workers {
             });
         }
         &mut self.records[index]
+    }
+
+    /// Notes that a router of prefill workers chose worker `id`.
+    pub fn note_prefill(&mut self, id: WorkerId) {
+        if let Some(index) = self.by_id.get(&id) {
+            self.records[*index].prefills = true;
+        }
     }
 
     /// Gives numbers to those of `others` that are new, in their order.

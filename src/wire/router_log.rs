@@ -140,6 +140,7 @@ fn decision(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
         cached_blocks: cached,
         tree_size: line.integer("tree size: "),
         total_blocks: line.integer("total blocks: ").or_else(|| line.integer("total_kv_blocks=")),
+        prefill: line.word("worker_type=") == Some(router::OF_PREFILL),
         forwarded: mode == Some("direct"),
     }))
 }

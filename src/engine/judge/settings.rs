@@ -108,6 +108,9 @@ impl Setup<'_> {
         if let Some(role @ (Role::Prefill | Role::Decode)) = role {
             return Some(role.name().into());
         }
+        if known.is_some_and(|known| known.prefills) {
+            return Some(Role::Prefill.name().into());
+        }
         let component = known.and_then(|known| known.component.clone());
         component.or_else(|| role.map(|role| role.name().into()))
     }

@@ -91,6 +91,9 @@ impl Learner<'_> {
         }
         self.known.routing.router.pod(&decision.router).decide(decision.forwarded, at);
         self.known.routing.router.decisions += 1;
+        if decision.prefill {
+            self.known.fleet.workers.note_prefill(decision.worker);
+        }
         if decision.forwarded {
             return;
         }
