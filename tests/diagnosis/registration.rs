@@ -139,6 +139,10 @@ fn requests_to_a_worker_that_left_are_enough() {
     };
 
     assert_eq!(finding.summary, "w1 left discovery but still receives requests.");
+    // While a list is away, nobody knows that it came back.
+    let mut away = evidence.clone();
+    away.plane.down.push(down("kubernetes", "connection refused", &[]));
+    assert!(matches!(rule("KVT012").unwrap().judge(&away), Verdict::Clear { .. }));
     // What ended is no fault any more, and times ahead of kvtop's are of another clock.
     evidence.at = Timestamp(500_000_000);
     assert!(matches!(rule("KVT012").unwrap().judge(&evidence), Verdict::Clear { .. }));

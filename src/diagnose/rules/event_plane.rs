@@ -84,7 +84,8 @@ impl Rule for EventPlane {
         }
         let elsewhere = elsewhere(evidence);
         let served = is_settled(evidence) && served(evidence) >= limits.min_silent_routed;
-        if !served && plane.down.is_empty() && elsewhere.is_none() && unheard.is_none() {
+        let down = !silencing(evidence).is_empty();
+        if !served && !down && elsewhere.is_none() && unheard.is_none() {
             let missing =
                 Phrase::from("needs more requests (no KV events and few requests so far)");
             return Verdict::unknown(if may_be_elsewhere(evidence) {
@@ -93,7 +94,7 @@ impl Rule for EventPlane {
                 missing
             });
         }
-        if evidence.ranks.iter().any(|rank| rank.last_event.is_some()) && plane.down.is_empty() {
+        if evidence.ranks.iter().any(|rank| rank.last_event.is_some()) && !down {
             return Verdict::unknown("needs KV events (none in this window)");
         }
         if evidence.mute().is_some() {
@@ -106,6 +107,15 @@ impl Rule for EventPlane {
         }
         none(evidence, elsewhere, unheard).into()
     }
+}
+
+/// Returns the sources that are down and may keep KV events away. Discovery does not where they come over NATS, to which
+/// kvtop is connected.
+fn silencing(evidence: &Evidence) -> Vec<&DownSource> {
+    let plane = &evidence.plane;
+    let over_nats = plane.name.is_some_and(|name| name.source() == SourceName::Nats);
+    let connected = over_nats && plane.deaf.is_none() && evidence.listens.is_some();
+    plane.down.iter().filter(|down| down.source.brings_events() || !connected).collect()
 }
 
 /// Returns the seconds since the last KV event.
@@ -204,7 +214,7 @@ fn none(
         Proof::new(measure::REQUESTS_ROUTED, phrase!("{}", Count(routed)), Origin::RouterLogs);
     let requests = requests.heard(evidence.router.heard.routed);
     proofs.extend(evidence.router.read.then_some(requests));
-    proofs.extend(plane.down.iter().map(|down| {
+    proofs.extend(silencing(evidence).into_iter().map(|down| {
         // A source that connects to each publisher names the records in its own words.
         let named = match (down.unreached.first(), down.peers) {
             (Some(first), None) => phrase!("{} ({})", down, first.from),
@@ -238,7 +248,9 @@ fn summary_and_fix(
     // The one that discovery names matters more than another that is down as well.
     let named =
         |down: &&DownSource| plane.advertised.iter().any(|it| it.plane.source() == down.source);
-    if let Some(down) = plane.down.iter().find(named).or_else(|| plane.down.first()) {
+    let away = silencing(evidence);
+    let first = away.first().copied();
+    if let Some(down) = away.into_iter().find(named).or(first) {
         let why = match (down.unreached.as_slice(), down.peers) {
             ([_, ..], Some(Peers { reached, wanted })) => {
                 phrase!("{} of {} publishers connected; {}", reached, wanted, causes(down))

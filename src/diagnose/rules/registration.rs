@@ -222,7 +222,8 @@ fn with_other_model(refused: &[&Refusal]) -> Option<Finding> {
 fn is_stale(evidence: &Evidence, rank: &RankEvidence) -> bool {
     let late = rank.left.filter(|_| rank.gone && rank.was_named).map(|left| left.after(GRACE));
     let acts = |late| last_act(rank).is_some_and(|last| last > late && last <= evidence.at);
-    late.is_some_and(acts) && is_recent(evidence, rank)
+    // While a source that lists workers is down, it cannot tell that this one came back.
+    late.is_some_and(acts) && is_recent(evidence, rank) && evidence.plane.down.is_empty()
 }
 
 fn is_recent(evidence: &Evidence, rank: &RankEvidence) -> bool {
