@@ -260,6 +260,7 @@ impl Judge<'_> {
                 born: (record.born > Timestamp::default()).then_some(record.born),
                 tally: Tally::default(),
                 told: RequestTally::default(),
+                unhit: record.since_hit.best().known,
                 accepted: counts.accepted[0],
                 held: counts.held[0],
                 capacity: capacity.map(|capacity| capacity.value),

@@ -259,6 +259,7 @@ fn rank(worker: WorkerId, part: &Part<'_>) -> RankEvidence {
         unpublished: 0,
         tally: Tally::default(),
         told: RequestTally::default(),
+        unhit: 0,
         accepted: 0,
         held: 0,
         capacity: None,

@@ -120,6 +120,15 @@ impl<C: Counted> ToldBy<C> {
 }
 
 impl Overlaps {
+    /// Counts a request that overlaps in so many blocks, where counts begin anew with each that has a hit.
+    pub fn note_since_hit(&mut self, by: OverlapBy, blocks: f64) {
+        if blocks > 0.0 {
+            self.0[by as usize] = Overlap::default();
+        } else {
+            self.note(by, blocks);
+        }
+    }
+
     /// Returns the counts since `base`.
     #[must_use]
     pub fn since(&self, base: &Self) -> Self {

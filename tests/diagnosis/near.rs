@@ -234,6 +234,7 @@ fn a_worker_that_routers_always_found_empty_is_doubted_after_a_late_attach() {
         it.router.told = RouterTally::default();
         for _ in 0..zero {
             rank.told.overlaps.note(OverlapBy::Decision, 0.0);
+            rank.unhit += 1;
             it.router.told.overlaps.note(OverlapBy::Decision, 0.0);
         }
         for other in 0..100 {
@@ -259,6 +260,32 @@ fn a_worker_that_routers_always_found_empty_is_doubted_after_a_late_attach() {
             let Verdict::Unknown { missing, suspects } = &verdict else { panic!("{verdict:?}") };
             assert_eq!(*suspects, doubted, "{zero} of {zero}, {misses} of 100, {idle}: {missing}");
         }
+    }
+}
+
+/// It stopped publishing a while ago, and what routers found before says nothing of now.
+#[test]
+fn a_worker_that_routers_find_empty_since_its_last_hit_is_doubted_too() {
+    let late = |unhit: u64| {
+        let mut it = healthy();
+        silenced(&mut it, 1, 0);
+        let rank = &mut it.ranks[1];
+        (rank.tally.requests, rank.told) = (RequestTally::default(), RequestTally::default());
+        it.router.told = RouterTally::default();
+        for request in 0..150 {
+            let blocks = if request % 10 == 0 { 0.0 } else { 4.0 };
+            it.router.told.overlaps.note(OverlapBy::Decision, blocks);
+            if request < 50 {
+                rank.told.overlaps.note(OverlapBy::Decision, blocks);
+            }
+        }
+        rank.unhit = unhit;
+        judged("KVT003", &it)
+    };
+    for (unhit, doubted) in [(0, false), (9, false), (12, true)] {
+        let verdict = late(unhit);
+        let Verdict::Unknown { suspects, .. } = &verdict else { panic!("{verdict:?}") };
+        assert_eq!(*suspects, doubted, "{unhit}");
     }
 }
 

@@ -147,6 +147,7 @@ pub(super) fn rank(id: u64) -> kvtop::diagnose::RankEvidence {
         capacity: Some(1000),
         utilization: Some(0.4),
         avoided: None,
+        unhit: 0,
         hit_rate: None,
         first_event: Some(Timestamp(1_000_000)),
         last_event: Some(Timestamp(99_000_000)),

@@ -79,6 +79,9 @@ impl Rule for Registration {
                     names.join(", ")
                 ));
             }
+            if seen == 0 && evidence.present().next().is_none() && sees_all(evidence) {
+                return Verdict::suspected("no worker is registered any more: all of them left");
+            }
             let noun = if seen == 1 { "worker is" } else { "workers are" };
             return Verdict::clear(phrase!("{} {} registered", Count(seen), noun));
         }

@@ -201,11 +201,16 @@ impl Unfed<'_> {
         };
         let listens = Proof::new(measure::EVENT_PLANE, plane.value.to_string(), plane.origin());
         proofs.push(listens.at(plane.at));
-        let summary = phrase!(
-            "Routers listen for KV events over {}, not where workers publish: {}.",
-            plane.value.to_uppercase(),
-            counted
-        );
+        let over = plane.value.to_uppercase();
+        let summary = if self.fed == 0 {
+            phrase!(
+                "Routers listen for KV events over {}, not where workers publish: {}.",
+                over,
+                counted
+            )
+        } else {
+            phrase!("No KV event reaches {}: {}. A router listens over {}.", routers, counted, over)
+        };
         let sentence = phrase!(
             "Set {}={} on the frontend, as the workers have it.",
             variable::EVENT_PLANE,

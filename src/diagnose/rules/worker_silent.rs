@@ -280,14 +280,15 @@ fn seems_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
         && evidence.caching_off(rank.rank.worker).is_none()
 }
 
-/// Returns true for a rank that routers found empty so often, by what they told before kvtop listened too, that it must
-/// differ from the others.
+/// Returns true for a rank that routers found empty so often in the last requests, by what they told before kvtop listened
+/// too, that it must differ from the others.
 fn seems_empty(rank: &RankEvidence, evidence: &Evidence) -> bool {
     let (own, all) = (rank.told.overlap(), evidence.router.told.overlaps.best());
     let others = all.known.saturating_sub(own.known);
-    let asked = own.known.saturating_sub(rank.told.short);
+    // One that had hits before may have stopped publishing since.
+    let asked = own.known.min(rank.unhit).saturating_sub(rank.told.short);
     let least = evidence.thresholds.min_silent_routed;
-    if asked < least || others < least || own.zero < own.known {
+    if asked < least || others < least {
         return false;
     }
     let misses = all.zero.saturating_sub(own.zero) as f64 / others as f64;

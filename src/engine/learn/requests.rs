@@ -271,6 +271,7 @@ impl Learner<'_> {
         }
         if let Some(record) = self.known.fleet.workers.ranks_mut().get_mut(index) {
             record.overlaps.note(by, blocks);
+            record.since_hit.note_since_hit(by, blocks);
             if blocks > 0.0 {
                 record.idle_until = at.after(IDLE_AFTER_HIT);
             }

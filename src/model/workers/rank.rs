@@ -78,6 +78,8 @@ pub struct RankRecord {
     pub owed: Option<Owed>,
     /// Overlaps of those whose overlap is known.
     pub overlaps: Overlaps,
+    /// The same of the last ones, which had no cache hit.
+    pub since_hit: Overlaps,
     /// Until then nobody needs to follow its chains: a router was seen to find prefixes on it.
     pub idle_until: Timestamp,
     /// Counts from the KV events of its present incarnation, by time.
@@ -185,6 +187,7 @@ impl RankRecord {
             last_routed: None,
             owed: None,
             overlaps: Overlaps::default(),
+            since_hit: Overlaps::default(),
             idle_until: Timestamp::default(),
             kv: Buckets::new(coarse),
             requests: Buckets::new(coarse),
@@ -230,6 +233,7 @@ impl RankRecord {
         self.kv.forget(slot);
         self.requests.forget(slot);
         self.refusals.forget(slot);
+        self.since_hit = Overlaps::default();
         self.ids.settle();
         self.owed = None;
         self.hole = None;
