@@ -115,6 +115,8 @@ impl Judge<'_> {
         };
         // Frontends also count the requests that went to workers which are gone.
         let oldest = ranks().map(|record| record.born).min().unwrap_or_default();
+        // Nobody is left who could tell of requests from before the routers that are there.
+        let oldest = oldest.max(self.known.setup().first_router_start().unwrap_or_default());
         let from = self.known.times.active.min(at).before(WINDOW).max(oldest);
         let window = self.window(Some(from));
         // Workers that evict blocks have traffic, whatever else is seen of it. The window leaves out foreign ranks.

@@ -12,7 +12,7 @@ pub use rank::{Measured, Owed, RankRecord, RouterLoad, ScrapedRoom};
 
 use super::buckets::Slot;
 use super::hole::Doubt;
-use crate::domain::{FastMap, Membership, Timestamp, WorkerId, WorkerRank};
+use crate::domain::{Decision, FastMap, Membership, Timestamp, WorkerId, WorkerRank};
 
 /// Most ranks that are kept; a deployment has some thousand at most.
 pub(super) const RANK_LIMIT: usize = 65_536;
@@ -171,9 +171,9 @@ impl Workers {
         &mut self.records[index]
     }
 
-    /// Notes that a router of prefill workers chose worker `id`.
-    pub fn note_prefill(&mut self, id: WorkerId) {
-        if let Some(index) = self.by_id.get(&id) {
+    /// Notes the part of requests that a worker computes, where a router's choice tells it.
+    pub fn note_choice(&mut self, decision: &Decision) {
+        if let Some(index) = self.by_id.get(&decision.worker).filter(|_| decision.prefill) {
             self.records[*index].prefills = true;
         }
     }

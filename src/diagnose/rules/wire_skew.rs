@@ -177,20 +177,7 @@ impl Unfed<'_> {
         );
         let cost = evidence.frontend_restarts();
         let Some(plane) = self.other else {
-            let summary = match self.fed {
-                0 => phrase!("No KV event reaches the routers: {}.", counted),
-                1 => phrase!(
-                    "No KV event reaches {}: {}. Another router takes them in.",
-                    routers,
-                    counted
-                ),
-                more => phrase!(
-                    "No KV event reaches {}: {}. {} other routers take them in.",
-                    routers,
-                    counted,
-                    more
-                ),
-            };
+            let summary = self.unreached(&routers, &counted);
             let compare = phrase!(
                 "Compare {}, the NATS server and {} of frontend and workers, and the rights of the frontend's NATS \
                  user.",
@@ -224,6 +211,24 @@ impl Unfed<'_> {
         };
         let finding = self.unheard(Grade::Confirmed, summary, proofs).mended_by(sentence, cost);
         finding.through(vec![change])
+    }
+
+    /// Tells that no event reaches `routers`, as is `counted`, for a reason that is not known.
+    fn unreached(&self, routers: &str, counted: &Phrase) -> Phrase {
+        match self.fed {
+            0 => phrase!("No KV event reaches the routers: {}.", counted),
+            1 => phrase!(
+                "No KV event reaches {}: {}. Another router takes them in.",
+                routers,
+                counted
+            ),
+            more => phrase!(
+                "No KV event reaches {}: {}. {} other routers take them in.",
+                routers,
+                counted,
+                more
+            ),
+        }
     }
 
     /// Returns the finding; where other routers take in the events, only a part of the requests is concerned.

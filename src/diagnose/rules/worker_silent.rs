@@ -328,7 +328,6 @@ fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<bool
             .heard(evidence.router.heard.routed)
     });
     proofs.extend(reported::proof(evidence));
-    let summary = mute_summary(evidence, mute, off);
     let also = if off.is_empty() {
         Phrase::default()
     } else {
@@ -342,7 +341,7 @@ fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<bool
         severity: Severity::Critical,
         // Of what came before it listened kvtop only knows what routers logged.
         grade: if heard { Grade::Confirmed } else { Grade::Likely },
-        summary,
+        summary: mute_summary(evidence, mute, off),
         effect: "The router knows no cached blocks, so no request is routed to its cached prefix. Any cache hit \
                  is luck, not routing."
             .into(),

@@ -91,9 +91,7 @@ impl Learner<'_> {
         }
         self.known.routing.router.pod(&decision.router).decide(decision.forwarded, at);
         self.known.routing.router.decisions += 1;
-        if decision.prefill {
-            self.known.fleet.workers.note_prefill(decision.worker);
-        }
+        self.known.fleet.workers.note_choice(decision);
         if decision.forwarded {
             return;
         }
