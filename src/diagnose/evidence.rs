@@ -212,7 +212,7 @@ pub struct RankEvidence {
     pub tally: Tally,
     /// Requests of the window, whether KV events were watched or not.
     pub told: RequestTally,
-    /// The last requests to it that had no cache hit, without one between them that had.
+    /// Requests to it since the last one with a cache hit.
     pub unhit: u64,
     /// Blocks that a router which saw every event would hold for it.
     pub accepted: u64,

@@ -51,7 +51,8 @@ struct State {
     clear_since: Option<Timestamp>,
     /// The workers concerned, each with the start of its incarnation.
     accused: Vec<(WorkerId, Timestamp)>,
-    /// Since when the routers concerned had been there alone, as far as that was known.
+    /// `RouterEvidence::alone` when the finding was last confirmed: a later time means that all its routers were
+    /// replaced.
     routers: Option<Timestamp>,
     /// Earlier counts are no evidence any more.
     epoch: Timestamp,
@@ -248,7 +249,7 @@ fn accused(rule: &dyn Rule, finding: &Finding, evidence: &Evidence) -> Vec<(Work
         return Vec::new();
     }
     let subjects: BTreeSet<WorkerId> = finding.subjects.iter().copied().collect();
-    // Those that came since and are idle, or publish nothing where others do, took no part in it.
+    // Workers that started later and are idle, or publish nothing while others do, are not to blame.
     let published = |rank: &RankEvidence| {
         let counters = &rank.tally.kv.counters;
         counters.stores + counters.removed_blocks > 0
@@ -336,7 +337,7 @@ impl State {
         // not see them.
         if matches!(verdict, Verdict::Clear { .. }) {
             let now = judged(rule, short);
-            // What settings say of the same processes was refuted by what they did.
+            // The same processes have disproved their settings by serving requests well.
             if matches!(&now, Verdict::Found(found) if found.grade != Grade::ConfigOnly) {
                 verdict = now.dated(at, (since(short), counted));
             }
@@ -367,7 +368,7 @@ impl State {
                 let refuted = rule.is_refuted_at_once() && clear && !gone;
                 if let Some(clear) = self.cured(at, &recent, &verdict, gone, refuted) {
                     let since = self.clear_since.unwrap_or(at);
-                    // What replaced routers told is left out of the counts already.
+                    // The counts already leave out the requests of replaced routers.
                     let epoch = if replaced { self.epoch } else { since };
                     self.resolve(raised, epoch, at, finding);
                     self.verdict = Some(clear);
@@ -401,7 +402,7 @@ impl State {
         }
     }
 
-    /// Notes at `at` that a finding is resolved by what was seen from `epoch` on.
+    /// Notes at `at` that a finding is resolved; only counts from `epoch` on may raise it again.
     fn resolve(
         &mut self,
         raised: Timestamp,
@@ -418,7 +419,7 @@ impl State {
         self.resolved = news.then(|| Box::new(Episode { raised, resolved: at, finding }));
     }
 
-    /// Notes whom a finding of `rule` is about.
+    /// Stores the workers and routers that a finding of `rule` is about.
     fn accuse(&mut self, rule: &dyn Rule, finding: &Finding, evidence: &Evidence) {
         self.accused = accused(rule, finding, evidence);
         self.routers = evidence.router.alone;

@@ -79,7 +79,7 @@ pub struct Finding {
     pub subjects: Vec<WorkerId>,
     /// True for a fault that is there whatever else is wrong, such as a setting: no other finding explains it.
     pub by_itself: bool,
-    /// True for what routers do that are there: it is over once all of them are replaced.
+    /// True for a fault of the routers that run now: it ends once all of them are replaced.
     pub of_routers: bool,
 }
 
@@ -113,7 +113,7 @@ impl Finding {
         self
     }
 
-    /// Returns the finding as one of what the routers do that are there.
+    /// Returns the finding as a fault of the routers that run now.
     #[must_use]
     pub fn of_routers(mut self) -> Self {
         self.of_routers = true;

@@ -188,7 +188,8 @@ pub struct Decision {
     pub tree_size: Option<u64>,
     /// Capacity of the worker in blocks, from its model card.
     pub total_blocks: Option<u64>,
-    /// True where a router of prefill workers chose it (`worker_type="prefill"`, seen in 1.6.1).
+    /// True where a router of prefill workers chose it (`worker_type="prefill"`; dynamo-kv-router
+    /// 1.6.1, `scheduling::selector`).
     pub prefill: bool,
     /// True for the line that merely forwards a choice made before (Dynamo 1.3 and 1.4,
     /// `router_mode="direct"`).

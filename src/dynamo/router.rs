@@ -6,7 +6,7 @@ pub const KV: &str = "kv";
 /// The mode that holds when none is set, or one that Dynamo does not know.
 pub const ROUND_ROBIN: &str = "round-robin";
 
-/// The `worker_type` of a router of prefill workers in its log lines (seen in 1.6.1).
+/// The `worker_type` in the log lines of a router of prefill workers (dynamo-kv-router 1.6.1, `scheduling::selector`).
 pub const OF_PREFILL: &str = "prefill";
 
 /// The values of `--router-mode`, of all releases; capitals matter. 0.9.0 has the first three

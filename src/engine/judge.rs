@@ -115,7 +115,7 @@ impl Judge<'_> {
         };
         // Frontends also count the requests that went to workers which are gone.
         let oldest = ranks().map(|record| record.born).min().unwrap_or_default();
-        // Nobody is left who could tell of requests from before the routers that are there.
+        // Requests before the oldest router's start are unknown: the logs of replaced routers are gone.
         let oldest = oldest.max(self.known.setup().first_router_start().unwrap_or_default());
         let from = self.known.times.active.min(at).before(WINDOW).max(oldest);
         let window = self.window(Some(from));
@@ -429,7 +429,8 @@ impl Judge<'_> {
     }
 
     /// Returns what was counted from `from` on; everything for none. Requests and refusals that routers told of
-    /// count beside KV events only where these were watched too, and speak for routers only where these are still there.
+    /// count beside KV events only where these were watched too; requests that replaced routers told of do not count for
+    /// routers.
     fn window(&self, from: Option<Timestamp>) -> Window {
         let slots = self.known.times.slots;
         let first = from.map(|from| slots.slot(from));
@@ -519,7 +520,8 @@ impl Judge<'_> {
     }
 }
 
-/// Returns the requests and refusals of `record` from `from` on: those while KV events were `watched`, and all.
+/// Returns two counts of the requests and refusals of `record` from `from` on: those while KV events were `watched`, and
+/// all.
 fn requests_of(record: &RankRecord, from: Option<Slot>, watched: Option<Slot>) -> (Tally, Tally) {
     let (mut seen, mut told) = (Tally::default(), Tally::default());
     record.requests.since(from, watched, |counts, is_seen| {

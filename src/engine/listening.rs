@@ -58,7 +58,7 @@ impl Streams {
             {
                 return Some(format!("{name}: connecting"));
             }
-            // Live messages come before it is known whether a stream keeps those of before.
+            // A stream may hold earlier messages, and verdicts without them would be withdrawn.
             if tells(name) && note.pending && at.since(attached) < PATIENCE {
                 return Some(format!("{name} has not listed its streams yet"));
             }

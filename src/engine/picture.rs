@@ -206,7 +206,7 @@ fn felt(known: &Knowledge, query: &ViewQuery, at: Timestamp) -> Felt {
     }
 }
 
-/// Returns why the mirror may differ from a router's index, with events that did not come.
+/// Returns why the mirror may differ from a router's index, missing events included.
 fn gaps(known: &Knowledge, shed: u64, at: Timestamp) -> Vec<String> {
     let mut reasons = incomplete(known, shed, at);
     let told = known.streams.history.lost > 0 && known.streams.lacks_events(&known.fleet, at);

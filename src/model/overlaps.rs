@@ -120,7 +120,7 @@ impl<C: Counted> ToldBy<C> {
 }
 
 impl Overlaps {
-    /// Counts a request that overlaps in so many blocks, where counts begin anew with each that has a hit.
+    /// Counts a request that overlaps in so many blocks; a cache hit sets the count back to 0.
     pub fn note_since_hit(&mut self, by: OverlapBy, blocks: f64) {
         if blocks > 0.0 {
             self.0[by as usize] = Overlap::default();

@@ -207,7 +207,7 @@ impl Router {
         self.pods.get(pod)
     }
 
-    /// Notes that another process runs in `pod` since `at`.
+    /// Notes that a new process started in `pod` at `at`.
     pub fn replaced(&mut self, pod: &str, at: Timestamp) {
         if let Some(known) = self.pods.get_mut(pod) {
             known.replaced(at);
@@ -347,7 +347,7 @@ impl Router {
         unfed.collect()
     }
 
-    /// Returns how many routers' indexes took in KV events, by their own counters.
+    /// Returns the number of routers whose own counters show KV events in their indexes.
     pub fn fed(&self, there: impl Fn(&str) -> bool, at: Timestamp) -> usize {
         let takes = |scraped: &&Scraped| scraped.applied.last.is_some_and(|last| last > 0.0);
         self.fresh(there, at).filter(takes).count()
@@ -428,7 +428,7 @@ impl PodWarnings {
         }
     }
 
-    /// Notes that what the pod chose before `at` was chosen by an earlier process.
+    /// Notes that decisions before `at` were made by an earlier process.
     pub fn replaced(&mut self, at: Timestamp) {
         self.earlier = self.earlier.max(self.last_routed.filter(|last| *last < at));
     }

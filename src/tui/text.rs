@@ -78,8 +78,8 @@ pub fn cut_words(text: &str, columns: usize, mark: &str) -> String {
     }
 }
 
-/// Returns `text` in at most `columns`, as [`cut_words`] does, but without the beginning of a clause where more than half
-/// of the line is before it.
+/// Returns `text` in at most `columns`, as [`cut_words`] does. A clause that would lose its end is left out, if more than
+/// half of the line remains.
 pub fn cut_clause(text: &str, columns: usize, mark: &str) -> String {
     let short = cut_words(text, columns, mark);
     let Some(kept) = short.strip_suffix(mark).filter(|_| width(text) > columns) else {

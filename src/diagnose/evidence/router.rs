@@ -13,8 +13,8 @@ pub struct RouterEvidence {
     pub read: bool,
     /// Start of the last of them, where that is known.
     pub began: Option<Timestamp>,
-    /// Since when nobody routes but those that are there: what was told of earlier requests is left out of `tally` and
-    /// `told`. None where that is not known.
+    /// The time from which on all requests were routed by routers that still run; `tally` and `told` count none from
+    /// before. None where no router was replaced, or the start of one is unknown.
     pub alone: Option<Timestamp>,
     /// The routers that reject stores because they lack the parent block; none if the start of one is unknown.
     pub rejecting: Option<Rejecting>,
@@ -48,7 +48,7 @@ pub struct RouterEvidence {
     /// Routers whose indexes took in no KV event since they started, by their own counters, each with the stores that
     /// workers published between two readings that said so.
     pub unfed: Vec<(Arc<str>, u64)>,
-    /// Routers whose indexes took in KV events, by their own counters.
+    /// The number of routers whose own counters show KV events in their indexes.
     pub fed: usize,
 }
 

@@ -357,8 +357,8 @@ fn other_router<'a>(evidence: &'a Evidence, worker: &SizeClaim) -> Option<&'a Si
     })
 }
 
-/// Returns true where routers found blocks of the workers that `claim` is about: what they publish and hash agrees, whatever
-/// settings say.
+/// Returns true when routers found cached blocks on the workers that `claim` is about, which proves that block sizes
+/// agree there, whatever the settings are.
 fn has_hits(evidence: &Evidence, claim: &SizeClaim) -> bool {
     let named = claim.worker.is_some() || claim.pod.is_some();
     let about = |rank: &&RankEvidence| {

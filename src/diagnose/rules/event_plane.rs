@@ -109,8 +109,8 @@ impl Rule for EventPlane {
     }
 }
 
-/// Returns the sources that are down and may keep KV events away. Discovery does not where they come over NATS, to which
-/// kvtop is connected.
+/// Returns the sources whose outage may explain missing KV events. An outage of discovery does not explain them while kvtop
+/// is connected to NATS and events come over it.
 fn silencing(evidence: &Evidence) -> Vec<&DownSource> {
     let plane = &evidence.plane;
     let over_nats = plane.name.is_some_and(|name| name.source() == SourceName::Nats);

@@ -120,7 +120,7 @@ struct Unfed<'a> {
     stores: u64,
     /// The event plane of the workers.
     ours: &'static str,
-    /// Other routers, which take in events.
+    /// The number of other routers whose indexes have the events.
     fed: usize,
     /// Another event plane, to which a router listens.
     other: Option<&'a Setting<Arc<str>>>,
@@ -145,7 +145,7 @@ fn unfed(evidence: &Evidence) -> Option<Unfed<'_>> {
     // Where block sizes differ, counters may stay at 0 for that reason: a capture of 1.6.1 with cards of 16 and
     // engines of 32.
     let differ = matches!(BlockSizeMismatch.judge(evidence), Verdict::Found(_));
-    // What other routers find says nothing of these.
+    // Cache hits may be those of another router, whose index has the events.
     let fed = router.fed;
     if found && fed == 0 || !follows || differ {
         return None;
@@ -213,7 +213,7 @@ impl Unfed<'_> {
         finding.through(vec![change])
     }
 
-    /// Tells that no event reaches `routers`, as is `counted`, for a reason that is not known.
+    /// Returns the summary where no setting explains why no event reaches `routers`; `counted` is the evidence.
     fn unreached(&self, routers: &str, counted: &Phrase) -> Phrase {
         match self.fed {
             0 => phrase!("No KV event reaches the routers: {}.", counted),
@@ -231,7 +231,7 @@ impl Unfed<'_> {
         }
     }
 
-    /// Returns the finding; where other routers take in the events, only a part of the requests is concerned.
+    /// Returns the finding: a warning where other routers have the events, because it then affects only some requests.
     fn unheard(&self, grade: Grade, summary: Phrase, proofs: Vec<Proof>) -> Finding {
         let severity = if self.fed == 0 { Severity::Critical } else { Severity::Warning };
         Finding::new(severity, grade, summary, proofs)

@@ -280,12 +280,12 @@ fn seems_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
         && evidence.caching_off(rank.rank.worker).is_none()
 }
 
-/// Returns true for a rank that routers found empty so often in the last requests, by what they told before kvtop listened
-/// too, that it must differ from the others.
+/// Returns true for a rank whose last requests all missed the cache, so many that chance does not explain it beside the
+/// other workers' hits. Requests from before kvtop listened count too.
 fn seems_empty(rank: &RankEvidence, evidence: &Evidence) -> bool {
     let (own, all) = (rank.told.overlap(), evidence.router.told.overlaps.best());
     let others = all.known.saturating_sub(own.known);
-    // One that had hits before may have stopped publishing since.
+    // Earlier hits do not clear it: it may have stopped publishing after them.
     let asked = own.known.min(rank.unhit).saturating_sub(rank.told.short);
     let least = evidence.thresholds.min_silent_routed;
     if asked < least || others < least {

@@ -1,4 +1,4 @@
-//! Since when the routers that are there route.
+//! The time from which on requests were routed only by the routers that run now.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,28 +7,28 @@ use crate::domain::Timestamp;
 use crate::engine::Setup;
 use crate::model::{PodWarnings, Slot, Slots};
 
-/// Time for which a new router and the one that it replaces may route beside each other.
+/// The longest time for which a new router and the one that it replaces both route, as in a rolling update.
 const ROLLS: Duration = Duration::from_secs(120);
 
-/// The routers that are there took the place of others.
+/// The moment at which the routers that run now had replaced others.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Replaced {
-    /// Since when nobody routes but they: since the oldest of them started, or the last choice of another beside it.
+    /// The start of the oldest router that runs now, or the last decision of a replaced router if that is later.
     pub(super) alone: Timestamp,
-    /// The last choice of another.
+    /// The last decision of a replaced router.
     last: Timestamp,
 }
 
 impl Replaced {
-    /// Returns the first slot in which nothing counts that others told.
+    /// Returns the first slot without a decision of a replaced router.
     pub(super) fn slot(self, slots: Slots) -> Slot {
         slots.slot(self.alone).max(slots.after(self.last, Duration::ZERO))
     }
 }
 
 impl Setup<'_> {
-    /// Returns whom the routers that are there replaced; none where nobody else was seen to route, or the start of one
-    /// is not known.
+    /// Returns when the routers that run now had replaced others; none if no replaced router was seen to route, or the
+    /// start of a router is unknown.
     pub(super) fn replaced_routers(&self) -> Option<Replaced> {
         let choosing = self.choosing_routers();
         let left = choosing.iter().filter(|(pod, _)| self.shown.is_deleted(pod));
@@ -44,8 +44,7 @@ impl Setup<'_> {
         Some(Replaced { alone: last.max(began), last })
     }
 
-    /// Returns when the oldest of the routers that are there started; none where there is none, or the start of one is
-    /// not known.
+    /// Returns the start of the oldest router that runs now; none without routers, or if the start of one is unknown.
     pub(super) fn first_router_start(&self) -> Option<Timestamp> {
         let mut starts = Vec::new();
         for (pod, _) in self.choosing_routers() {
@@ -58,6 +57,7 @@ impl Setup<'_> {
         starts.into_iter().min()
     }
 
+    /// Returns the deployment's pods that were seen to choose workers, deleted ones too.
     fn choosing_routers(&self) -> Vec<(&Arc<str>, &PodWarnings)> {
         let pods = self.routing.router.pods();
         pods.filter(|(pod, known)| known.routes && !self.fleet.is_foreign_pod(pod)).collect()

@@ -78,7 +78,7 @@ pub struct RankRecord {
     pub owed: Option<Owed>,
     /// Overlaps of those whose overlap is known.
     pub overlaps: Overlaps,
-    /// The same of the last ones, which had no cache hit.
+    /// The same since the last request with a cache hit.
     pub since_hit: Overlaps,
     /// Until then nobody needs to follow its chains: a router was seen to find prefixes on it.
     pub idle_until: Timestamp,

@@ -13,7 +13,7 @@ use crate::tui::widgets::tree::{self as widget, Item};
 /// Columns of a name that is cut to fit.
 const NAME: usize = 20;
 
-/// Columns below which the beginning of a given name tells nothing.
+/// A given name that is cut to fewer columns tells nothing.
 const TELLING: usize = 10;
 
 /// Cells of a row beside its name.
@@ -103,8 +103,8 @@ impl Writer<'_> {
         Item { depth, open, parts }
     }
 
-    /// Returns `label` in exactly `room` columns; its last parts go first when there is no room, but of a name the
-    /// beginning stays where it still tells something.
+    /// Returns `label` in exactly `room` columns. Where room is short, its last parts are left out, and a given name is
+    /// cut.
     fn fit(&self, mut label: Vec<Part>, room: usize) -> Vec<Part> {
         while label.len() > 1 && width(&label) > room {
             let Some(last) = label.pop().filter(|last| last.role == Role::Title) else { continue };
