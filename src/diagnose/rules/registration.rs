@@ -44,7 +44,7 @@ impl Rule for Registration {
          0.9.0 leaves dynamoworkermetadatas out of the Role of the discovery service account. Also reported: a \
          worker that ends at its start because other workers at its endpoint serve another model.\nDetected by KV events and routers' logs, at least 30 seconds after \
          a worker left or was first seen, while the activity continues, if kvtop watched discovery from the \
-         start; by the refusal in a worker's log.\nFind out why the record is missing, then restart that worker."
+         start; by the refusal in a worker's log. Where all workers have left, the verdict stays open.\nFind out why the record is missing, then restart that worker."
     }
 
     fn is_of_workers(&self) -> bool {

@@ -31,8 +31,8 @@ impl Rule for WireSkew {
          a warning even before events are lost. The release of a process is known from image tags, model cards, \
          discovery records, metrics, logs and the format of its KV events. Routers that hear none of the events are \
          found by their own counters (kv_cache_events_applied, from 1.0 on), which stay 0 while workers store blocks, if their \
-         event plane ({variable::EVENT_PLANE}) is another than the workers', or no request has a cache hit although engines \
-         reuse prefixes. kvtop lint compares the event planes in manifests: those that are set, and the defaults of the release.\nGive frontend and workers the same event plane. Run frontend and workers from images \
+         event plane ({variable::EVENT_PLANE}) is another than the workers', another router takes the events in, or no request has a \
+         cache hit although engines reuse prefixes. kvtop lint compares the event planes in manifests: those that are set, and the defaults of the release.\nGive frontend and workers the same event plane. Run frontend and workers from images \
          of the same Dynamo version."
     }
 

@@ -58,7 +58,7 @@ impl Rule for WorkerSilent {
          none of them had a cache hit (30 requests if no router logs cache hits). Also detected if no worker publishes and every \
          worker's settings disable it. A worker that published earlier, and sends no event for a minute although 10 requests \
          needed new blocks there, keeps the verdict open. So does one that has sent no event while kvtop listened, and \
-         that routers found empty for 10 requests or more, by logs from before too, where the others' cache hits give \
+         whose last 10 requests or more had no cache hit, by logs from before too, where the others' cache hits give \
          that a chance of at most 1 %. Decode workers of a disaggregated deployment publish nothing by design \
          and are not judged."
     }
