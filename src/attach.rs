@@ -283,7 +283,12 @@ fn rank(role: Role) -> u8 {
     match role {
         Role::Frontend => 0,
         Role::StandaloneRouter | Role::GatewayPlugin => 1,
-        Role::Worker | Role::Prefill | Role::Decode => 2,
+        Role::Worker
+        | Role::Prefill
+        | Role::Decode
+        | Role::Encode
+        | Role::Embedding
+        | Role::Diffusion => 2,
         Role::Planner | Role::Other => 3,
     }
 }

@@ -20,6 +20,7 @@ pub mod flag;
 pub mod label;
 pub mod metric;
 mod name;
+pub mod part;
 pub mod plane;
 mod reference;
 pub mod release;

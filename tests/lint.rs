@@ -2,6 +2,7 @@
 
 mod commands;
 mod generated;
+mod parts;
 mod places;
 mod proven;
 mod values;

@@ -45,7 +45,7 @@ impl Part {
         match self {
             Self::Frontend => matches!(role, Role::Frontend),
             Self::Router => matches!(role, Role::StandaloneRouter | Role::GatewayPlugin),
-            Self::Workers | Self::OddWorkers => role.is_worker(),
+            Self::Workers | Self::OddWorkers => role.has_kv_blocks(),
             Self::These(names) => names.contains(&component.name),
         }
     }

@@ -71,6 +71,28 @@ pub enum ClaimWhat {
 }
 
 impl ClaimWhat {
+    /// Returns true for what only concerns KV blocks and their events.
+    pub const fn is_of_kv_blocks(self) -> bool {
+        matches!(
+            self,
+            Self::BlockSize
+                | Self::LargestBlock
+                | Self::TotalKvBlocks
+                | Self::KvCacheTokens
+                | Self::EventPlane
+                | Self::PublishesEvents
+                | Self::EventEndpoint
+                | Self::LocalIndexer
+                | Self::DurableEvents
+                | Self::EventBuffer
+                | Self::PrefixReuse
+                | Self::ContextParallel
+                | Self::KvCacheDtype
+                | Self::KvCacheBytes
+                | Self::KvTokenBytes
+        )
+    }
+
     /// Returns the name in reports.
     pub const fn name(self) -> &'static str {
         match self {

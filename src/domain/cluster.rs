@@ -20,6 +20,12 @@ pub enum Role {
     Prefill,
     /// Generates tokens only.
     Decode,
+    /// Encodes images and videos for the workers that compute prompts.
+    Encode,
+    /// Embeds or classifies texts.
+    Embedding,
+    /// Generates images or videos.
+    Diffusion,
     /// Scales the deployment.
     Planner,
     /// A router in a process of its own, `dynamo.router`.
@@ -39,6 +45,9 @@ impl Role {
             Self::Worker => "worker",
             Self::Prefill => "prefill",
             Self::Decode => "decode",
+            Self::Encode => "encode",
+            Self::Embedding => "embedding",
+            Self::Diffusion => "diffusion",
             Self::Planner => "planner",
             Self::StandaloneRouter => "router",
             Self::GatewayPlugin => "gateway-plugin",
@@ -48,7 +57,25 @@ impl Role {
 
     /// Returns true for processes with an engine.
     pub const fn is_worker(self) -> bool {
+        self.has_kv_blocks() || self.is_beside_kv_blocks()
+    }
+
+    /// Returns true for workers with KV blocks of prompts, which routers may look for.
+    pub const fn has_kv_blocks(self) -> bool {
         matches!(self, Self::Worker | Self::Prefill | Self::Decode)
+    }
+
+    /// Returns true for workers without KV blocks that a router looks for.
+    const fn is_beside_kv_blocks(self) -> bool {
+        matches!(self, Self::Encode | Self::Embedding | Self::Diffusion)
+    }
+
+    /// Returns true for the name of a part without KV blocks: that of a role or of a model card (`encode`), or that of
+    /// a component (`encoder`).
+    pub fn names_no_kv_blocks(part: &str) -> bool {
+        let part = part.to_ascii_lowercase();
+        let beside = [Self::Encode, Self::Embedding, Self::Diffusion];
+        beside.iter().any(|role| part.starts_with(role.name()))
     }
 
     /// Returns true for processes that may route.

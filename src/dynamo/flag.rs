@@ -9,6 +9,7 @@ pub const VALUED_DESPITE_THEIR_NAMES: [&str; 2] = ["kv-events-config", "use-case
 
 names! {
     BLOCK_SIZE = "--block-size", "Block size of vLLM and the mocker; of the standalone router in 0.9.";
+    CLASSIFY_WORKER = "--classify-worker", "A vLLM worker that classifies texts.";
     CONFIG = "--config", "Configuration file of vLLM and SGLang, which holds flags.";
     DATA_PARALLEL_SIZE = "--data-parallel-size", "Data parallel ranks.";
     DECODE_CONTEXT_PARALLEL_SIZE = "--decode-context-parallel-size", "Decode context parallelism.";
@@ -17,10 +18,12 @@ names! {
     DISCOVERY_BACKEND = "--discovery-backend", "Where processes find each other.";
     DURABLE_KV_EVENTS = "--durable-kv-events", "KV events through a JetStream stream.";
     CHAT_PROCESSOR = "--dyn-chat-processor", "Whose code of a frontend turns chats into tokens.";
+    EMBEDDING_WORKER = "--embedding-worker", "A vLLM or SGLang worker that embeds texts.";
     ENABLE_PREFIX_CACHING = "--enable-prefix-caching", "Prefix cache of vLLM and the mocker.";
     EVENT_PLANE = "--event-plane", "How events travel.";
     EXTRA_ENGINE_ARGS = "--extra-engine-args", "Configuration file of TensorRT-LLM and the mocker.";
     HTTP_PORT = "--http-port", "The port of a frontend.";
+    IMAGE_DIFFUSION_WORKER = "--image-diffusion-worker", "An SGLang worker that generates images.";
     IS_DECODE_WORKER = "--is-decode-worker", "A worker that only decodes.";
     IS_PREFILL_WORKER = "--is-prefill-worker", "A worker that only prefills.";
     KV_BLOCK_SIZE = "--kv-block-size", "Block size that a TensorRT-LLM worker publishes with.";
@@ -32,7 +35,9 @@ names! {
     MAX_BATCH_SIZE = "--max-batch-size", "Concurrent sequences of TensorRT-LLM.";
     MAX_NUM_SEQS = "--max-num-seqs", "Concurrent sequences of vLLM and the mocker.";
     MAX_RUNNING_REQUESTS = "--max-running-requests", "Concurrent sequences of SGLang.";
+    MODALITY = "--modality", "The kind of model that a TensorRT-LLM worker serves.";
     MODEL_PATH = "--model-path", "Model of TensorRT-LLM, SGLang and the mocker.";
+    MULTIMODAL_ENCODE_WORKER = "--multimodal-encode-worker", "A vLLM or SGLang worker that encodes images, up to 1.2.";
     NO_ENABLE_PREFIX_CACHING = "--no-enable-prefix-caching", "vLLM or the mocker without a prefix cache.";
     NO_KV_EVENTS = "--no-kv-events", "The router does not follow KV events, in 0.9.";
     NO_ROUTER_KV_EVENTS = "--no-router-kv-events", "The router does not follow KV events, from 1.0 on.";
@@ -54,4 +59,6 @@ names! {
     TENSOR_PARALLEL_SIZE = "--tensor-parallel-size", "Tensor parallelism.";
     TLS_CERT_PATH = "--tls-cert-path", "The certificate of a frontend that speaks TLS.";
     TLS_KEY_PATH = "--tls-key-path", "The key of that certificate.";
+    VIDEO_GENERATION_WORKER = "--video-generation-worker", "An SGLang worker that generates videos.";
+    VLLM_NATIVE_ENCODER_WORKER = "--vllm-native-encoder-worker", "A vLLM worker that encodes images, in 0.9.";
 }

@@ -119,7 +119,12 @@ pub fn rows(role: Role, backend: Option<Backend>) -> Vec<&'static [Setting]> {
         Role::Frontend => vec![FRONTEND, ROUTER, EVERYBODY_ROUTER],
         Role::StandaloneRouter => vec![STANDALONE, ROUTER, EVERYBODY_ROUTER],
         Role::GatewayPlugin => vec![GATEWAY, EVERYBODY_ROUTER],
-        Role::Worker | Role::Prefill | Role::Decode => match backend {
+        Role::Worker
+        | Role::Prefill
+        | Role::Decode
+        | Role::Encode
+        | Role::Embedding
+        | Role::Diffusion => match backend {
             Some(Backend::TrtLlm) => vec![TRTLLM, WORKER],
             Some(Backend::Vllm) => vec![VLLM, WORKER],
             Some(Backend::SgLang) => vec![SGLANG, WORKER],

@@ -39,17 +39,25 @@ names! {
     ROUTER_TTL = "DYN_ROUTER_TTL", "Seconds for which a router without KV events takes a block for cached, in 0.9.";
     ROUTER_TTL_SECS = "DYN_ROUTER_TTL_SECS", "The same, from 1.0 on.";
     ROUTER_USE_KV_EVENTS = "DYN_ROUTER_USE_KV_EVENTS", "Whether the router follows KV events, from 1.0 on.";
+    SGLANG_EMBEDDING_WORKER = "DYN_SGL_EMBEDDING_WORKER", "Whether an SGLang worker embeds texts.";
+    SGLANG_IMAGE_DIFFUSION_WORKER = "DYN_SGL_IMAGE_DIFFUSION_WORKER", "Whether an SGLang worker generates images.";
+    SGLANG_MULTIMODAL_ENCODE_WORKER = "DYN_SGL_MULTIMODAL_ENCODE_WORKER", "Whether an SGLang worker encodes images, up to 1.2.";
+    SGLANG_VIDEO_GENERATION_WORKER = "DYN_SGL_VIDEO_GENERATION_WORKER", "Whether an SGLang worker generates videos.";
     STORE_KV = "DYN_STORE_KV", "Where processes find each other, in 0.9.";
     SYSTEM_ENABLED = "DYN_SYSTEM_ENABLED", "Whether a worker serves its metrics.";
     SYSTEM_PORT = "DYN_SYSTEM_PORT", "The port of a worker's metrics.";
     TLS_CERT_PATH = "DYN_TLS_CERT_PATH", "The certificate of a frontend that speaks TLS.";
+    VLLM_CLASSIFY_WORKER = "DYN_VLLM_CLASSIFY_WORKER", "Whether a vLLM worker classifies texts.";
     VLLM_DISAGGREGATION_MODE = "DYN_VLLM_DISAGGREGATION_MODE", "The part of a request that a vLLM worker serves.";
     TRTLLM_DISAGGREGATION_MODE = "DYN_TRTLLM_DISAGGREGATION_MODE", "The part of a request that a TensorRT-LLM worker serves.";
     TRTLLM_EXTRA_ENGINE_ARGS = "DYN_TRTLLM_EXTRA_ENGINE_ARGS", "The engine's configuration file.";
     TRTLLM_KV_BLOCK_SIZE = "DYN_TRTLLM_KV_BLOCK_SIZE", "Block size that a TensorRT-LLM worker publishes with.";
+    TRTLLM_MODALITY = "DYN_TRTLLM_MODALITY", "The kind of model that a TensorRT-LLM worker serves.";
     TRTLLM_OVERRIDE_ENGINE_ARGS = "DYN_TRTLLM_OVERRIDE_ENGINE_ARGS", "JSON that wins over the engine's configuration file.";
     TRTLLM_PUBLISH_EVENTS_AND_METRICS = "DYN_TRTLLM_PUBLISH_EVENTS_AND_METRICS", "Whether a TensorRT-LLM worker publishes KV events and metrics.";
     TRTLLM_PUBLISH_KV_EVENTS = "DYN_TRTLLM_PUBLISH_KV_EVENTS", "Whether a TensorRT-LLM worker publishes KV events.";
+    VLLM_EMBEDDING_WORKER = "DYN_VLLM_EMBEDDING_WORKER", "Whether a vLLM worker embeds texts.";
     VLLM_KV_EVENT_PORT = "DYN_VLLM_KV_EVENT_PORT", "The port of vLLM's own KV events, up to 1.0.";
+    VLLM_MULTIMODAL_ENCODE_WORKER = "DYN_VLLM_MULTIMODAL_ENCODE_WORKER", "Whether a vLLM worker encodes images, up to 1.2.";
     ZMQ_BROKER_URL = "DYN_ZMQ_BROKER_URL", "Brokers between publishers and subscribers of the event plane.";
 }

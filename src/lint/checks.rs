@@ -91,10 +91,10 @@ pub(super) use unknown::unknown_values;
 
 /// Runs the manifest checks on a deployment with KV-aware routing.
 pub(super) fn run(scene: &Scene<'_, '_>, found: &mut Vec<Flaw>) {
-    for (_, part) in scene.workers() {
-        if is_heard(scene) {
-            silent::silent(scene, part, found);
-        }
+    for (_, part) in scene.workers().filter(|_| is_heard(scene)) {
+        silent::silent(scene, part, found);
+    }
+    for part in scene.engines() {
         misplaced(scene, part, found);
     }
     for part in scene.frontends() {

@@ -86,7 +86,7 @@ impl<'a, 'b> Scene<'a, 'b> {
     /// Reports variables from `ConfigMap`s that were not given. The router mode may be one of them.
     fn hidden(&self, found: &mut Verdicts) {
         let parts = self.deployment.parts.iter();
-        for part in parts.filter(|part| part.role.is_router() || part.role.is_worker()) {
+        for part in parts.filter(|part| part.role.is_router() || part.role.has_kv_blocks()) {
             let id = if part.role.is_router() { "KVT005" } else { "KVT001" };
             for map in &part.hidden {
                 let missing =
@@ -107,10 +107,15 @@ impl<'a, 'b> Scene<'a, 'b> {
         self.routers().filter(|part| part.role == Role::Frontend)
     }
 
-    /// Returns the parts with an engine, each with its worker id.
+    /// Returns the workers with KV blocks that a router may look for, each with its id.
     pub(super) fn workers(&self) -> impl Iterator<Item = (WorkerId, &'b Part<'a>)> {
         let numbered = (0..).map(WorkerId).zip(&self.deployment.parts);
-        numbered.filter(|(_, part)| part.role.is_worker())
+        numbered.filter(|(_, part)| part.role.has_kv_blocks())
+    }
+
+    /// Returns the parts with an engine.
+    pub(super) fn engines(&self) -> impl Iterator<Item = &'b Part<'a>> {
+        self.deployment.parts.iter().filter(|part| part.role.is_worker())
     }
 
     /// Returns true for a worker whose KV events count: one that computes prompts. Decode workers publish none by design,

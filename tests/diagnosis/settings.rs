@@ -418,3 +418,21 @@ fn a_setting_that_kvtop_cannot_read_is_named_with_the_place_that_hides_it() {
         assert!(missing.ends_with(&hidden), "{missing}");
     }
 }
+
+#[test]
+fn pods_that_encode_have_no_block_size_and_need_not_publish() {
+    let mut namespace = Namespace::recorded();
+    let ids = ["KVT001", "KVT003", "KVT016"];
+    assert!(ids.iter().any(|id| found(&namespace.seen(), id).is_some()));
+    let workers = namespace
+        .pods
+        .iter_mut()
+        .filter(|pod| pod["metadata"]["name"].as_str().is_some_and(|name| name.contains("worker")));
+    for pod in workers {
+        let args = pod["spec"]["containers"][0]["args"].as_array_mut().unwrap();
+        args.extend(["--disaggregation-mode".into(), "encode".into()]);
+    }
+    let snapshot = namespace.routes(600, 0).seen();
+    assert!(ids.iter().all(|id| found(&snapshot, id).is_none()), "{:?}", snapshot.findings);
+    assert!(snapshot.pods.iter().any(|pod| pod.role.name() == "encode"));
+}

@@ -7,7 +7,7 @@ use crate::diagnose::Origin;
 use crate::diagnose::measure;
 use crate::diagnose::phrase::{Count, Decimal, Phrase, phrase};
 use crate::diagnose::{Evidence, Finding, Proof, RankEvidence, Rule, Verdict};
-use crate::domain::{Grade, Severity};
+use crate::domain::{Grade, Role, Severity};
 use crate::dynamo::variable;
 use crate::model::Percentiles;
 
@@ -176,7 +176,9 @@ impl<'a> Shares<'a> {
 fn groups(evidence: &Evidence) -> Vec<Shares<'_>> {
     let mut groups: BTreeMap<_, Vec<&RankEvidence>> = BTreeMap::new();
     let namespaces = evidence.namespaces_by_worker();
-    for rank in evidence.present() {
+    // Requests to encoders, and for embeddings and images, are not routed by cached blocks.
+    let routed = |rank: &&RankEvidence| !rank.role.as_deref().is_some_and(Role::names_no_kv_blocks);
+    for rank in evidence.present().filter(routed) {
         let served = evidence.models.iter().filter(|(worker, _)| *worker == rank.rank.worker);
         let mut models: Vec<&str> = served.map(|(_, model)| model.as_ref()).collect();
         models.sort_unstable();

@@ -11,7 +11,7 @@ use crate::diagnose::fix::{Fix, Part};
 use crate::diagnose::measure;
 use crate::diagnose::phrase::{Count, Phrase, phrase};
 use crate::diagnose::{Finding, Proof, Rule, Verdict, workers_of};
-use crate::domain::{ClaimOf, Grade, Severity};
+use crate::domain::{ClaimOf, Grade, Role, Severity};
 use crate::model::Owed;
 
 /// Time for which a rank must have received requests before its silence counts: the first prompts are slow.
@@ -212,13 +212,15 @@ fn needs_requests(first: &RankEvidence, others: usize) -> Phrase {
     phrase!("needs more requests to {}{}: no KV event from there has been seen", first.name, others)
 }
 
-/// Tells which ranks should publish. With disaggregated prefill, only prefill workers do.
+/// Tells which ranks should publish. With disaggregated prefill, only prefill workers do; encoders and workers for
+/// embeddings or images never do.
 fn must_publish(evidence: &Evidence) -> impl Fn(&&RankEvidence) -> bool {
     let is = |rank: &RankEvidence, what: &str| {
         rank.role.as_deref().is_some_and(|role| role.to_ascii_lowercase().contains(what))
     };
     let apart = evidence.present().any(|rank| is(rank, "prefill"));
-    move |rank| !is(rank, "decode") && (!apart || is(rank, "prefill"))
+    let beside = |rank: &RankEvidence| rank.role.as_deref().is_some_and(Role::names_no_kv_blocks);
+    move |rank| !beside(rank) && !is(rank, "decode") && (!apart || is(rank, "prefill"))
 }
 
 /// Returns true for a worker that only routers' logs name, beside workers of other Dynamo namespaces: its events may be

@@ -41,12 +41,17 @@ impl Setup<'_> {
             Subject::Component { component: name, .. } => component = Some(Arc::clone(name)),
             Subject::Deployment => {}
         }
+        let role = self.part_of(worker, &claim.subject);
+        // Encoders register a size too, which they use for nothing (1.4.2, `trtllm/workers/llm_worker.py:636`).
+        if role.as_deref().is_some_and(Role::names_no_kv_blocks) {
+            return None;
+        }
         Some(SizeClaim {
             of: claim.of,
             worker,
             pod,
             component,
-            role: self.part_of(worker, &claim.subject),
+            role,
             model: claim.model.clone(),
             dynamo_namespace: self.dynamo_namespace(worker, &claim.subject),
             tokens: u32::try_from(tokens).ok().filter(|tokens| *tokens > 0)?,
@@ -90,20 +95,23 @@ impl Setup<'_> {
             let subject = [Subject::Worker(worker)];
             self.fleet.claims.best(ClaimWhat::WorkerType, &[ClaimOf::Card], &subject)
         });
-        if let Some(ClaimValue::Text(part)) = said.map(|stored| &stored.claim.value) {
-            return Some(Arc::clone(part));
-        }
         let known = worker.and_then(|worker| self.fleet.workers.worker(worker));
         let pod = match subject {
             Subject::Pod(pod) => Some(pod),
             Subject::Worker(_) => known.and_then(|known| known.pod.as_ref()),
             Subject::Component { graph, component } => {
-                let known = self.component(graph, component)?;
-                return Some(known.role.name().into());
+                return Some(self.component(graph, component)?.role.name().into());
             }
             Subject::Deployment => None,
         };
         let role = pod.and_then(|pod| self.shown.cluster.pod(pod)).map(|record| record.pod.role);
+        // Cards call workers for embeddings and images aggregated too (1.4.2, `vllm/worker_factory.py`).
+        if let Some(role) = role.filter(|role| role.is_worker() && !role.has_kv_blocks()) {
+            return Some(role.name().into());
+        }
+        if let Some(ClaimValue::Text(part)) = said.map(|stored| &stored.claim.value) {
+            return Some(Arc::clone(part));
+        }
         // A component's name need not tell that its pods compute one part of each request.
         if let Some(role @ (Role::Prefill | Role::Decode)) = role {
             return Some(role.name().into());
@@ -278,7 +286,14 @@ impl Setup<'_> {
                 Role::StandaloneRouter | Role::GatewayPlugin => return RouterKind::OwnSize,
                 Role::Frontend if self.fleet.hashes_itself(&subject) => return RouterKind::OwnSize,
                 Role::Frontend => kind = RouterKind::Frontend,
-                Role::Worker | Role::Prefill | Role::Decode | Role::Planner | Role::Other => {}
+                Role::Worker
+                | Role::Prefill
+                | Role::Decode
+                | Role::Encode
+                | Role::Embedding
+                | Role::Diffusion
+                | Role::Planner
+                | Role::Other => {}
             }
         }
         kind

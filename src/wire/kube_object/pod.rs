@@ -218,6 +218,7 @@ fn engine_socket(
     }
     let by_itself = backend == Some(Backend::Vllm)
         && version.is_some_and(|version| version < release::VLLM_ASKS_FOR_EVENTS)
+        && role.has_kv_blocks()
         && role != Role::Decode
         && command.flag(&[flag::NO_ENABLE_PREFIX_CACHING]) == Reading::Unset;
     if !by_itself {

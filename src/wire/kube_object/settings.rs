@@ -14,7 +14,7 @@ use crate::domain::{
     Backend, Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, ConfigSource, EngineFile, HiddenSetting,
     Medium, Release, Role, SetBy, Setting, Subject,
 };
-use crate::dynamo::{Kind, Setting as Row, engine, flag, release, settings, variable};
+use crate::dynamo::{Kind, Setting as Row, engine, flag, part, release, settings, variable};
 
 /// A container's process and the subject of its claims.
 pub(super) struct Process<'a> {
@@ -55,8 +55,18 @@ enum Overrides {
 
 impl Process<'_> {
     /// Returns every claim that its settings make, and those of its version's defaults.
-    #[expect(clippy::too_many_lines, reason = "the order of what is stronger, in one place")]
     pub(super) fn said(&self) -> Said {
+        let mut said = self.all_said();
+        if self.role.is_worker() && !self.role.has_kv_blocks() {
+            said.claims.retain(|claim| !claim.what.is_of_kv_blocks());
+            said.hidden.retain(|hidden| !hidden.what.is_of_kv_blocks());
+            said.engine_file = None;
+        }
+        said
+    }
+
+    #[expect(clippy::too_many_lines, reason = "the order of what is stronger, in one place")]
+    fn all_said(&self) -> Said {
         let mut said = Said::default();
         let mut otherwise = Vec::new();
         let mut overridden = Vec::new();
@@ -591,7 +601,9 @@ fn part_of_worker(command: &Command, kind: &str, sub_kind: &str) -> Role {
     let mode = reading.value();
     let has = |name| command.flag(&[name]).is_set();
     let is_called = |name| [kind, sub_kind].contains(&name);
-    if has(flag::IS_PREFILL_WORKER) || is_called("prefill") || mode == Some("prefill") {
+    if mode == Some(part::ENCODE) {
+        Role::Encode
+    } else if has(flag::IS_PREFILL_WORKER) || is_called("prefill") || mode == Some("prefill") {
         Role::Prefill
     } else if has(flag::IS_DECODE_WORKER)
         || mode == Some("decode")
@@ -599,6 +611,34 @@ fn part_of_worker(command: &Command, kind: &str, sub_kind: &str) -> Role {
     {
         Role::Decode
     } else {
+    if let Some(role) = without_kv_blocks(command) {
+        return role;
+    }
         Role::Worker
     }
+}
+
+/// Returns the role of a worker whose flags or variables say that no router looks for its KV blocks.
+fn without_kv_blocks(command: &Command) -> Option<Role> {
+    let Some(Module::Engine(backend)) = command.module else { return None };
+    let switches = part::PART_SWITCHES.iter().filter(|switch| switch.backend == backend);
+    let on = |switch: &&part::PartSwitch| {
+        let off = format!("--no-{}", switch.flag.trim_start_matches('-'));
+        match command.flag(&[switch.flag, &off]) {
+            Reading::Set(found) => !found.name.replace('_', "-").starts_with("--no-"),
+            Reading::Unset => {
+                let set = switch.variable.and_then(|name| command.variable(&[name]).value());
+                set.and_then(|value| Kind::Switch.read(Some(value), false))
+                    == Some(ClaimValue::Flag(true))
+            }
+            Reading::Hidden(_) => false,
+        }
+    };
+    let chosen = switches.filter(on).map(|switch| switch.role).next();
+    chosen.or_else(|| {
+        let modality = command.flag(&[flag::MODALITY]);
+        let modality = modality.or(|| command.variable(&[variable::TRTLLM_MODALITY]));
+        let generates = modality.value().is_some_and(|kind| kind.ends_with(part::DIFFUSION));
+        (backend == Backend::TrtLlm && generates).then_some(Role::Diffusion)
+    })
 }
