@@ -2,6 +2,7 @@
 
 mod commands;
 mod generated;
+mod modes;
 mod parts;
 mod places;
 mod proven;

@@ -38,6 +38,7 @@ pub(super) fn judge(text: Text<'_>, deployment: &Deployment<'_>, found: &mut Ver
     let plan = Plan::new(&scene);
     scene.unsure(plan.is_kv, found);
     if !plan.is_kv {
+        scene.declined(&plan, found);
         return;
     }
     found.routed.insert(deployment.name.clone());

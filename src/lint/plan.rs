@@ -21,7 +21,9 @@ impl Plan {
         let own =
             |part: &&Part<'_>| matches!(part.role, Role::StandaloneRouter | Role::GatewayPlugin);
         let has_own_size = scene.routers().any(|part| own(&part));
-        let asked = scene.frontends().any(|part| mode(part) == Some("kv") || asks_for_kv(part));
+        let asked = scene
+            .frontends()
+            .any(|part| mode(part) == Some(KV) || (asks_for_kv(part) && !chooses_another(part)));
         let own_mode = |part| scene.own_mode(part).map(|claim| &claim.value);
         let kv = ClaimValue::Text(KV.into());
         let by_card = scene.workers().any(|(_, part)| own_mode(part) == Some(&kv));
@@ -50,7 +52,7 @@ impl Plan {
 
     /// Returns true for parts that route by cached blocks.
     pub(super) fn routes(part: &Part<'_>) -> bool {
-        part.role != Role::Frontend || mode(part) == Some("kv")
+        part.role != Role::Frontend || mode(part) == Some(KV)
     }
 
     /// Returns true for frontends that hash with the size which they declare.
@@ -62,7 +64,7 @@ impl Plan {
 
 fn mode<'a>(part: &'a Part<'_>) -> Option<&'a str> {
     match &part.claims.get(&(ClaimWhat::RouterMode, ClaimOf::Router))?.value {
-        ClaimValue::Text(mode) => Some(if means_kv(mode) { "kv" } else { mode }),
+        ClaimValue::Text(mode) => Some(if means_kv(mode) { KV } else { mode }),
         _ => None,
     }
 }
@@ -79,8 +81,13 @@ pub(super) fn set<'a>(part: &'a Part<'_>, what: ClaimWhat) -> Option<&'a Claim> 
     part.claims.get(&(what, of)).filter(|claim| claim.basis != Basis::Default)
 }
 
+/// Returns true for a frontend that was told to route in another way.
+fn chooses_another(part: &Part<'_>) -> bool {
+    set(part, ClaimWhat::RouterMode).is_some() && mode(part).is_some_and(|mode| mode != KV)
+}
+
 /// Returns true when settings of KV routing stand on a frontend.
-fn asks_for_kv(part: &Part<'_>) -> bool {
+pub(super) fn asks_for_kv(part: &Part<'_>) -> bool {
     let settings = [
         ClaimWhat::BlockSize,
         ClaimWhat::OverlapWeight,

@@ -3,14 +3,14 @@
 use super::{Scene, decimal, flag, raised, text_of};
 use std::sync::Arc;
 
-use crate::diagnose::{Evidence, OfWorker};
+use crate::diagnose::{Evidence, Finding, OfWorker};
 use crate::domain::{Backend, Claim, ClaimOf, ClaimValue, ClaimWhat, Role, SetBy};
 use crate::dynamo::router::{KV, MODES};
 use crate::dynamo::{flag, variable};
 use crate::lint::checks;
 use crate::lint::manifest::Part;
-use crate::lint::plan::{Plan, means_kv};
-use crate::lint::{Edit, Verdicts};
+use crate::lint::plan::{Plan, asks_for_kv, means_kv};
+use crate::lint::{Edit, Flaw, Verdicts};
 
 impl Scene<'_, '_> {
     /// KVT005, KVT006 and KVT013: router settings, each frontend separately.
@@ -27,14 +27,7 @@ impl Scene<'_, '_> {
             // An unknown mode is reported as KVT104.
             one.settings.router_mode = mode.filter(|mode| MODES.contains(&mode.value.as_ref()));
             if let Some(finding) = raised("KVT005", &one).filter(|_| is_frontend) {
-                let mut flaw = self.flaw("KVT005", &finding);
-                self.spot(&mut flaw, part, ClaimWhat::RouterMode, ClaimOf::Router);
-                flaw.fix = format!(
-                    "Set {}=kv on the frontend, or remove the KV routing settings.",
-                    variable::ROUTER_MODE
-                );
-                flaw.edits.extend(self.set(part, flag::ROUTER_MODE, variable::ROUTER_MODE, "kv"));
-                found.flaws.push(flaw);
+                found.flaws.push(self.other_mode(part, &finding));
                 // With that mode the other settings are read too.
             } else if other || (is_frontend && !Plan::routes(part)) {
                 continue;
@@ -54,6 +47,35 @@ impl Scene<'_, '_> {
         }
         self.of_cards(evidence, found);
         self.replicas(evidence, found);
+    }
+
+    /// KVT005 alone: frontends that were told to route in another way, and have settings of KV-aware routing all the
+    /// same. Whatever else such routing needs is not missed yet.
+    pub(super) fn declined(&self, plan: &Plan, found: &mut Verdicts) {
+        let evidence = self.evidence(plan);
+        for part in self.frontends().filter(|part| asks_for_kv(part)) {
+            let mode = part.claims.get(&(ClaimWhat::RouterMode, ClaimOf::Router));
+            let mode = mode.and_then(text_of);
+            let mut one = evidence.clone();
+            one.settings.router_mode = mode.filter(|mode| MODES.contains(&mode.value.as_ref()));
+            let Some(finding) = raised("KVT005", &one) else { continue };
+            let mut flaw = self.other_mode(part, &finding);
+            flaw.fix.push_str(" With that mode, lint again: the rest is judged only then.");
+            found.flaws.push(flaw);
+            self.weights(part, &evidence, found);
+        }
+    }
+
+    /// KVT005 of a frontend in another mode.
+    fn other_mode(&self, part: &Part<'_>, finding: &Finding) -> Flaw {
+        let mut flaw = self.flaw("KVT005", finding);
+        self.spot(&mut flaw, part, ClaimWhat::RouterMode, ClaimOf::Router);
+        flaw.fix = format!(
+            "Set {}=kv on the frontend, or remove the KV routing settings.",
+            variable::ROUTER_MODE
+        );
+        flaw.edits.extend(self.set(part, flag::ROUTER_MODE, variable::ROUTER_MODE, KV));
+        flaw
     }
 
     /// KVT005 once more: workers whose model card asks for another mode, which overrides the frontend's.
