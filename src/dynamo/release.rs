@@ -35,6 +35,10 @@ pub const VLLM_ASKS_FOR_EVENTS: Release = Release::new(1, 1);
 pub const EVENTS_NAME_TIERS: Release = Release::new(1, 1);
 
 /// Stored blocks come with their position in the prompt.
+/// vLLM chooses its block size for the model and the attention backend; before, Dynamo sets 16 (ai-dynamo 1.0.2,
+/// `vllm/args.py:233`; 1.1.1, `vllm/args.py:232`; 1.4.2, `vllm/args.py:284`).
+pub const VLLM_CHOOSES_SIZE: Release = Release::new(1, 1);
+
 pub const EVENTS_NAME_POSITIONS: Release = Release::new(1, 2);
 
 /// vLLM's publisher uses the engine's block size.

@@ -83,7 +83,8 @@ pub(super) const VLLM: &[Setting] = &[
         Kind::Count,
         &[Name::always(flag::BLOCK_SIZE)],
     )
-    .or(Default::Count(16)),
+    .or(Default::Count(16))
+    .then(&[(release::VLLM_CHOOSES_SIZE, Default::Unknown)]),
     Setting::new(
         What::PublishesEvents,
         &[Publisher],
@@ -146,13 +147,14 @@ pub(super) const VLLM: &[Setting] = &[
 ];
 
 pub(super) const SGLANG: &[Setting] = &[
+    // SGLang chooses the size for the model and the attention backend; Dynamo takes what it chose (ai-dynamo 0.9.0 to
+    // 1.4.2, `sglang/register.py`).
     Setting::new(
         What::BlockSize,
         &[Engine, Publisher, Card],
         Kind::Count,
         &[Name::always(flag::PAGE_SIZE)],
-    )
-    .or(Default::Count(1)),
+    ),
     Setting::new(
         What::PublishesEvents,
         &[Publisher],

@@ -1,6 +1,7 @@
 //! KVT016: the block size that frontends declare.
 
 use super::Scene;
+use super::sizes::has_no_size;
 use crate::diagnose::{self, Evidence, Ground, RouterKind, SizeClaim, Verdict};
 use crate::domain::{Backend, Basis, ClaimOf, ClaimValue, ClaimWhat, Grade, Medium, Timestamp};
 use crate::dynamo::{flag, variable};
@@ -20,14 +21,10 @@ impl Scene<'_, '_> {
             (false, false) => RouterKind::Frontend,
         };
         // With a standalone router, frontends need not declare a size.
-        let set = |part: &&Part<'_>| {
-            let claim = part.claims.get(&(ClaimWhat::BlockSize, ClaimOf::Declared));
-            claim.is_some_and(|claim| claim.basis != Basis::Default)
-        };
-        if plan.has_own_size && !reads && !self.frontends().any(|part| set(&part)) {
+        if plan.has_own_size && !reads && !self.frontends().any(declares) {
             return;
         }
-        if self.frontends().next().is_none() {
+        if self.frontends().next().is_none() || self.nobody_wrote_a_size() {
             return;
         }
         let supposed = self.supposed();
@@ -72,6 +69,16 @@ impl Scene<'_, '_> {
             }
             Some(Verdict::Clear { .. }) | None => {}
         }
+    }
+
+    /// Returns true where neither a frontend nor a worker was given a size: none can differ from another one.
+    fn nobody_wrote_a_size(&self) -> bool {
+        let hides = |part: &Part<'_>| {
+            part.hides(ClaimWhat::BlockSize, ClaimOf::Declared).is_some() || !part.hidden.is_empty()
+        };
+        self.workers().next().is_some()
+            && self.workers().all(|(_, part)| has_no_size(part))
+            && !self.frontends().any(|part| declares(part) || hides(part))
     }
 
     /// Returns the assumed size for a deployment without workers and without a declared size: TensorRT-LLM's
@@ -152,6 +159,12 @@ impl Scene<'_, '_> {
         }
         self.text.set_env(part, variable::KV_CACHE_BLOCK_SIZE, &tokens)
     }
+}
+
+/// Returns true for frontends that were given a size to declare.
+fn declares(part: &Part<'_>) -> bool {
+    let claim = part.claims.get(&(ClaimWhat::BlockSize, ClaimOf::Declared));
+    claim.is_some_and(|claim| claim.basis != Basis::Default)
 }
 
 /// Returns true for frontends whose declared size is not a number.

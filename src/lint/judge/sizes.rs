@@ -10,6 +10,9 @@ use crate::lint::document::Node;
 use crate::lint::manifest::{Config, Part};
 use crate::lint::{Edit, Flaw, Unjudged, Verdicts};
 
+/// The parts of a worker that have a block size.
+const SIZES: [ClaimOf; 3] = [ClaimOf::Engine, ClaimOf::Publisher, ClaimOf::Card];
+
 impl Scene<'_, '_> {
     /// KVT001 and KVT002: the sizes of engines, publishers and routers. Afterwards `evidence` holds the
     /// corrected sizes, so that later checks agree with the fixes.
@@ -24,6 +27,31 @@ impl Scene<'_, '_> {
             found.flaws.push(flaw);
         }
         self.disagreement(evidence, found);
+        self.unset(evidence, found);
+    }
+
+    /// Reports workers whose block size is unknown, where somebody set a size that must be the same.
+    fn unset(&self, evidence: &Evidence, found: &mut Verdicts) {
+        let by_router = evidence.sizes_of(ClaimOf::Router).next().is_some();
+        let apart = evidence.prefill_apart() == Some(true);
+        let is_set = |part: &Part<'_>| {
+            SIZES.into_iter().any(|of| part.count(ClaimWhat::BlockSize, of).is_some())
+        };
+        for (_, part) in self.workers().filter(|(_, part)| has_no_size(part)) {
+            let mut others = self.workers().filter(|(_, other)| agree(part, other, apart));
+            let id = match (by_router, others.any(|(_, other)| is_set(other))) {
+                (true, _) => "KVT001",
+                (false, true) => "KVT002",
+                (false, false) => continue,
+            };
+            let missing = format!(
+                "needs the block size of {} (no given argument or configuration sets one, and its default depends on \
+                 release and model)",
+                part.name
+            );
+            let deployment = self.deployment.name.clone();
+            found.unjudged.push(Unjudged { deployment, id, missing });
+        }
     }
 
     /// KVT001: publishers that differ from their engines.
@@ -267,6 +295,15 @@ impl Scene<'_, '_> {
             serde_json::from_str(value).ok()?;
         self.text.set_flag(part, &[flag], Some(&json.to_string()))
     }
+}
+
+/// Returns true for a worker whose block size nothing sets, and whose release or engine has no fixed default.
+pub(super) fn has_no_size(part: &Part<'_>) -> bool {
+    let is_known = |of| {
+        part.claims.contains_key(&(ClaimWhat::BlockSize, of))
+            || part.hides(ClaimWhat::BlockSize, of).is_some()
+    };
+    !SIZES.into_iter().any(is_known) && part.unread.is_none() && !part.words().is_empty()
 }
 
 /// Fixes in words, each with the parts that it is for.
