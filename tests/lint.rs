@@ -7,6 +7,7 @@ mod modes;
 mod parts;
 mod places;
 mod proven;
+mod publishing;
 mod values;
 
 use std::collections::BTreeMap;

@@ -81,6 +81,10 @@ pub fn flag_of_key(path: &str) -> Option<&'static str> {
 /// The key that lets vLLM publish events in the JSON of [`flag::KV_EVENTS_CONFIG`].
 pub const ENABLE_EVENTS: &str = "enable_kv_cache_events";
 
+/// The publisher that sends nothing, in that JSON and in `SGLang`'s (vLLM, `distributed/kv_events.py`,
+/// `NullEventPublisher`).
+pub const NO_PUBLISHER: &str = "null";
+
 /// The port of vLLM's own KV events when nothing sets it, up to 1.0 (ai-dynamo 0.9.0, `vllm/args.py`); fixes
 /// propose it in later releases too.
 pub const VLLM_EVENT_PORT: u16 = 20080;

@@ -20,6 +20,10 @@ pub const ROUTERS_ASK_WORKERS: Release = Release::new(1, 0);
 /// 0.9.0, `discovery/model_manager.rs`).
 pub const ROUTERS_TAKE_NEW_SIZES: Release = Release::new(1, 0);
 
+/// Variables that are switches are true for 1, yes and on too; before, for true alone (ai-dynamo 0.9.0,
+/// `frontend/main.py:158`; 1.0.2, `common/configuration/utils.py:45`).
+pub const SWITCHES_HAVE_WORDS: Release = Release::new(1, 0);
+
 /// Standalone routers read their block size from a variable (ai-dynamo 1.0.0, `router/`).
 pub const ROUTER_SIZE_VARIABLE: Release = Release::new(1, 0);
 
@@ -31,14 +35,14 @@ pub const OWN_PROCESSOR_HASHES: Range<Release> = Release::new(1, 0)..Release::ne
 /// `vllm/args.py`).
 pub const VLLM_ASKS_FOR_EVENTS: Release = Release::new(1, 1);
 
-/// KV events name their storage tier.
-pub const EVENTS_NAME_TIERS: Release = Release::new(1, 1);
-
-/// Stored blocks come with their position in the prompt.
 /// vLLM chooses its block size for the model and the attention backend; before, Dynamo sets 16 (ai-dynamo 1.0.2,
 /// `vllm/args.py:233`; 1.1.1, `vllm/args.py:232`; 1.4.2, `vllm/args.py:284`).
 pub const VLLM_CHOOSES_SIZE: Release = Release::new(1, 1);
 
+/// KV events name their storage tier.
+pub const EVENTS_NAME_TIERS: Release = Release::new(1, 1);
+
+/// Stored blocks come with their position in the prompt.
 pub const EVENTS_NAME_POSITIONS: Release = Release::new(1, 2);
 
 /// vLLM's publisher uses the engine's block size.

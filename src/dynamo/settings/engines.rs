@@ -51,7 +51,7 @@ pub(super) const TRTLLM: &[Setting] = &[
     Setting::new(What::PublishesEvents, &[Publisher], Kind::Switch, TRTLLM_PUBLISHES)
         .off(&["--no-publish-events-and-metrics", "--no-publish-kv-events"])
         .env(&[
-            Name::since(variable::TRTLLM_PUBLISH_KV_EVENTS, 1, 0),
+            Name::since(variable::TRTLLM_PUBLISH_KV_EVENTS, 1, 3),
             Name::since(variable::TRTLLM_PUBLISH_EVENTS_AND_METRICS, 1, 0),
         ])
         .or(Default::Flag(false)),

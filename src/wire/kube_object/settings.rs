@@ -368,7 +368,10 @@ impl Process<'_> {
     fn claim(&self, row: &Row, of: ClaimOf, found: &Found<'_>) -> Option<Claim> {
         let off = row.off.iter().any(|name| found.name.replace('_', "-") == **name);
         let given = found.value.filter(|_| found.is_for(row));
-        let value = row.kind.read(given, off).or_else(|| row.kind.given_as_text(given))?;
+        let by_variable = found.form == Form::Variable && row.kind == Kind::Switch;
+        let value = given.filter(|_| by_variable).and_then(|text| self.of_variable(text));
+        let value = value.or_else(|| row.kind.read(given, off));
+        let value = value.or_else(|| row.kind.given_as_text(given))?;
         let name = Arc::from(found.name.as_str());
         let set_by = match found.form {
             Form::Variable => {
@@ -390,6 +393,16 @@ impl Process<'_> {
             set_by: Some(set_by),
             medium: Medium::Settings,
         })
+    }
+
+    /// Reads the value of a switch that is a variable, where it means another thing than the word alone. An empty one is
+    /// false. 0.9 knows the word true only (ai-dynamo 0.9.0, `frontend/main.py:158`), later releases also 1, yes and on
+    /// (1.0.2, `common/configuration/utils.py:45`).
+    fn of_variable(&self, text: &str) -> Option<ClaimValue> {
+        let word = text.trim().to_ascii_lowercase();
+        let old = self.version.is_some_and(|version| version < release::SWITCHES_HAVE_WORDS);
+        let is_false = word.is_empty() || (old && ["1", "yes", "on"].contains(&word.as_str()));
+        is_false.then_some(ClaimValue::Flag(false))
     }
 
     /// Flags win over variables.
@@ -524,12 +537,14 @@ impl Read for Kind {
             Self::EventsConfig => {
                 let config: Value = serde_json::from_str(value?).ok()?;
                 let publisher = config.get("publisher").and_then(Value::as_str);
-                Some(ClaimValue::Flag(publisher.is_some_and(|name| name != "null")))
+                Some(ClaimValue::Flag(publisher.is_some_and(|name| name != engine::NO_PUBLISHER)))
             }
             Self::EventsSwitch => {
                 let config: Value = serde_json::from_str(value?).ok()?;
-                let enabled = config.get("enable_kv_cache_events").and_then(Value::as_bool);
-                Some(ClaimValue::Flag(enabled.unwrap_or(false)))
+                let enabled = config.get(engine::ENABLE_EVENTS).and_then(Value::as_bool);
+                let sends =
+                    config.get("publisher").and_then(Value::as_str) != Some(engine::NO_PUBLISHER);
+                Some(ClaimValue::Flag(enabled.unwrap_or(false) && sends))
             }
             Self::EventsEndpoint => {
                 let config: Value = serde_json::from_str(value?).ok()?;
@@ -594,6 +609,9 @@ pub(super) fn role_of(command: &Command, kind: &str, sub_kind: &str) -> Role {
 /// the component is called (0.9.0 `vllm/args.py`, `trtllm/utils/trtllm_utils.py`; 1.6.1 `vllm/backend_args.py:109`,
 /// `sglang/args.py`).
 fn part_of_worker(command: &Command, kind: &str, sub_kind: &str) -> Role {
+    if let Some(role) = without_kv_blocks(command) {
+        return role;
+    }
     let variables = [variable::TRTLLM_DISAGGREGATION_MODE, variable::VLLM_DISAGGREGATION_MODE];
     let reading = command.flag(&[flag::DISAGGREGATION_MODE]);
     let reading = reading.or(|| command.variable(&variables));
@@ -611,9 +629,6 @@ fn part_of_worker(command: &Command, kind: &str, sub_kind: &str) -> Role {
     {
         Role::Decode
     } else {
-    if let Some(role) = without_kv_blocks(command) {
-        return role;
-    }
         Role::Worker
     }
 }
