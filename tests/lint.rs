@@ -9,6 +9,7 @@ mod places;
 mod proven;
 mod publishing;
 mod values;
+mod written;
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

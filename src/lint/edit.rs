@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::document::{Key, Node};
+use super::document::{Key, Kind, Node};
 use super::manifest::{Config, Form, Part};
 use super::place::Text;
 use super::{Edit, Flaw, Source};
@@ -337,7 +337,13 @@ impl Text<'_> {
     fn is_block(self, file: usize, node: &Node) -> bool {
         let start = node.span.as_ref().map(|span| span.start);
         let letter = start.and_then(|start| self.content(file).as_bytes().get(start));
-        letter.is_some_and(|letter| !b"[{".contains(letter))
+        // A list whose dashes are not indented starts with its first item, which may be in braces.
+        let brackets: &[u8] = match node.value {
+            Kind::List(_) => b"[",
+            Kind::Map(_) => b"{",
+            Kind::Text(_) | Kind::Number(_) | Kind::Bool(_) | Kind::Null => b"[{",
+        };
+        letter.is_some_and(|letter| !brackets.contains(letter))
     }
 
     /// Returns the indentation of a list's dashes.
