@@ -19,7 +19,7 @@ use secret::{holds_secret, is_variable};
 pub(super) use secret::Secrets;
 
 /// The placeholder for lines that are not repeated.
-const UNSHOWN: &str = " Its lines are not repeated here: they hold what sounds secret.";
+const UNSHOWN: &str = " Its lines are not repeated here, because they may hold a secret.";
 
 /// One replacement, and the lines to show it in.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,8 @@
-//! Corrected lines of manifests as people write them.
+//! Corrected lines of manifests as people write them: lists in flow style, scripts with logs and traps.
 
-use super::{corrected, shown};
+use super::{corrected, linted, shown};
 use kvtop::lint::{Source, lint};
+use kvtop::report;
 
 /// A deployment whose frontend has its variables in a list of `dash`ed entries in braces.
 fn with_dashes(dash: &str) -> String {
@@ -26,4 +27,48 @@ fn a_list_of_entries_in_braces_is_corrected_with_its_dashes_indented_or_not() {
         let mended = lint(&corrected(&sources, &found));
         assert_eq!(shown(&mended), [], "{mended:?}");
     }
+}
+
+/// A worker of vLLM 1.4 that this script starts without KV events.
+fn scripted(script: &str) -> String {
+    format!(
+        "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {{name: s}}\nspec:\n  services:\n    \
+         Frontend:\n      componentType: frontend\n      envs:\n        - {{name: DYN_ROUTER_MODE, value: kv}}\n        \
+         - {{name: DYN_KV_CACHE_BLOCK_SIZE, value: \"64\"}}\n      extraPodSpec: {{mainContainer: {{image: \
+         a/vllm-runtime:1.4.2}}}}\n    W:\n      componentType: worker\n      extraPodSpec:\n        \
+         mainContainer:\n          image: a/vllm-runtime:1.4.2\n          command: [bash, -c]\n          args:\n            \
+         - |\n              {script}\n"
+    )
+}
+
+#[test]
+fn lines_that_write_a_log_or_choose_gpus_are_repeated() {
+    let run = "python3 -m dynamo.vllm --model m --block-size 64";
+    for script in [
+        format!("{run} 2>&1 | tee /tmp/x.log"),
+        format!("{run} > /tmp/x.log 2>&1"),
+        format!("{run} >>/tmp/x.log"),
+        format!("CUDA_VISIBLE_DEVICES=0,1 {run} # on both"),
+        format!("sleep 5; timeout 300 {run} || exit 1"),
+        format!("mpirun -np 1 --allow-run-as-root {run}"),
+    ] {
+        let found = linted(&scripted(&script));
+        assert_eq!(found.flaws.iter().map(|flaw| flaw.id).collect::<Vec<_>>(), ["KVT003"]);
+        assert!(!found.flaws[0].edits.is_empty(), "{script}: {found:?}");
+    }
+    for script in [
+        format!("CUDA_TOKEN=CANARY {run}"),
+        format!("NCCL_X=hf_CANARY0123456789abcdef {run}"),
+        format!("{run} > /tmp/pass-CANARY"),
+        format!("tee /tmp/token=CANARY; {run}"),
+        format!("{run} # password: CANARY"),
+        format!("{run} --x 'a # CANARY'"),
+        format!("timeout 3 login CANARY; {run}"),
+    ] {
+        let found = linted(&scripted(&script));
+        let said = report::lint::text(&found) + &report::lint::json(&found);
+        assert!(!found.flaws.is_empty() && !said.contains("CANARY"), "{script}: {said}");
+    }
+    let unshown = linted(&scripted(&format!("login CANARY; {run}")));
+    assert!(unshown.flaws[0].fix.ends_with("because they may hold a secret."), "{unshown:?}");
 }

@@ -18,7 +18,7 @@ const REFERENCES: [&str; 2] = ["envFromSecret", "existingSecret"];
 const SHORT: [&str; 9] = ["pass", "pw", "pwd", "pin", "cred", "creds", "auth", "user", "header"];
 
 /// Programs and options of a script that take nothing secret.
-const PLAIN: [&str; 18] = [
+const PLAIN: [&str; 31] = [
     "exec",
     "python3",
     "python",
@@ -37,7 +37,26 @@ const PLAIN: [&str; 18] = [
     "unlimited",
     "export",
     "$@",
+    "-np",
+    "-euo",
+    "pipefail",
+    "mpirun",
+    "timeout",
+    "sleep",
+    "tee",
+    "wait",
+    "exit",
+    "|",
+    "||",
+    "&",
+    "2>&1",
 ];
+
+/// Beginnings of variables of GPUs, of their libraries and of threads, none of which is a secret.
+const OF_DEVICES: [&str; 5] = ["CUDA_", "NCCL_", "NVIDIA_", "OMP_", "UCX_"];
+
+/// Words behind which a script names a file to write.
+const WRITES: [&str; 6] = ["tee", ">", ">>", "2>", "&>", "1>"];
 
 /// Shorter words are no tokens.
 const SHORTEST: usize = 16;
@@ -224,8 +243,15 @@ fn is_script(text: &str) -> bool {
 /// one value behind it.
 fn is_plain_command(line: &str) -> bool {
     let mut takes = false;
+    let mut writes = false;
+    // Comments are judged by their own words; within quotes the mark begins none.
+    let is_closed = |(code, _): &(&str, &str)| code.matches(['"', '\'']).count() % 2 == 0;
+    let line = line.split_once(" #").filter(is_closed).map_or(line, |(code, _)| code);
     line.split_whitespace().all(|word| {
         let word = word.trim_matches(['"', '\'', '[', ']', ',', ';', '\\']);
+        if std::mem::replace(&mut writes, WRITES.contains(&word)) && is_path(word) {
+            return true;
+        }
         let flag = word.strip_prefix("--").map(|flag| flag.split('=').next().unwrap_or(flag));
         let is_value = std::mem::replace(&mut takes, flag.is_some() && !word.contains('='));
         match flag {
@@ -237,6 +263,11 @@ fn is_plain_command(line: &str) -> bool {
             None => {
                 is_value
                     || PLAIN.contains(&word)
+                    || WRITES.contains(&word)
+                    || word.split_once('>').is_some_and(|(from, to)| {
+                        ["", "1", "2", "&"].contains(&from) && is_path(to.trim_start_matches('>'))
+                    })
+                    || is_device_setting(word)
                     || word.is_empty()
                     || word.starts_with("dynamo.")
                     || variable::PREFIXES.iter().any(|prefix| word.starts_with(prefix))
@@ -245,6 +276,25 @@ fn is_plain_command(line: &str) -> bool {
                     || word.ends_with("python3")
             }
         }
+    })
+}
+
+/// Returns true for the path of a file.
+fn is_path(word: &str) -> bool {
+    let mut words = word.split(|letter: char| !letter.is_ascii_alphanumeric());
+    word.starts_with(['/', '.'])
+        && !words.any(|word| SHORT.contains(&word))
+        && word.chars().all(|letter| letter.is_ascii_alphanumeric() || "/._-".contains(letter))
+        && !holds_secret(word)
+}
+
+/// Returns true for `CUDA_VISIBLE_DEVICES=0,1` and alike.
+fn is_device_setting(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, value)| {
+        OF_DEVICES.iter().any(|start| name.starts_with(start))
+            && !is_secret_flag(&name.to_ascii_lowercase())
+            && value.chars().all(|letter| letter.is_ascii_alphanumeric() || ",_".contains(letter))
+            && !holds_secret(value)
     })
 }
 
