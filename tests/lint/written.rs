@@ -72,3 +72,29 @@ fn lines_that_write_a_log_or_choose_gpus_are_repeated() {
     let unshown = linted(&scripted(&format!("login CANARY; {run}")));
     assert!(unshown.flaws[0].fix.ends_with("because they may hold a secret."), "{unshown:?}");
 }
+
+#[test]
+fn traps_and_aliases_that_change_no_setting_silence_nothing() {
+    let run = "python3 -m dynamo.vllm --model m --block-size 64";
+    for before in [
+        "trap \"kill 0\" EXIT;",
+        "trap 'kill $(jobs -p) 2>/dev/null; wait' INT TERM EXIT;",
+        "trap - ERR;",
+        "trap;",
+        "alias ll='ls -l';",
+        "shopt -s inherit_errexit;",
+    ] {
+        let found = linted(&scripted(&format!("{before} {run}")));
+        assert_eq!(
+            found.flaws.iter().map(|flaw| flaw.id).collect::<Vec<_>>(),
+            ["KVT003"],
+            "{before}"
+        );
+        assert!(found.unjudged.is_empty(), "{before}: {:?}", found.unjudged);
+    }
+    // The action of such a trap may run before the worker starts.
+    for before in ["trap 'export B=1' ERR;", "trap handler DEBUG;", "shopt -s nullglob;"] {
+        let found = linted(&scripted(&format!("{before} {run} $B")));
+        assert!(!found.unjudged.is_empty(), "{before}: {found:?}");
+    }
+}

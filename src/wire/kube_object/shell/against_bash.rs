@@ -142,6 +142,9 @@ fn statement(rng: &mut Rng, depth: usize, bash: bool) -> String {
                 "read A < /dev/null",
                 ":",
                 "set -e",
+                "trap 'rm -f /nowhere; exit 3' EXIT",
+                "trap 'echo >/dev/null' ERR",
+                if bash { "alias stub=false" } else { ":" },
             ])
             .to_owned(),
         8 => command(rng, bash),

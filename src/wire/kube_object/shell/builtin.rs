@@ -2,6 +2,7 @@
 
 mod assign;
 mod output;
+mod trap;
 
 use std::sync::Arc;
 
@@ -206,7 +207,11 @@ impl Runner<'_> {
                 }
                 Effect::Status(None)
             }
-            "eval" | "trap" | "alias" | "enable" | "shopt" => {
+            "trap" if trap::changes_nothing(arguments) => Effect::Status(Some(true)),
+            "shopt" if trap::is_harmless_option(arguments) => Effect::Status(None),
+            // Scripts of bash use no aliases; its option for that is not followed.
+            "alias" | "unalias" if self.bash => Effect::Status(None),
+            "eval" | "trap" | "alias" | "unalias" | "enable" | "shopt" => {
                 let text: Vec<&str> = arguments.iter().map(Arg::start).collect();
                 let text = text.join(" ");
                 if name == "eval" && text.contains("dynamo.") {

@@ -61,6 +61,11 @@ fn scripts_are_split_as_a_shell_would() {
         ("cat <<E > /x\na $(b)\nE\na 1", &["a|1"]),
         ("A=${B:+x} C=${D:-$B} ; a $A $C ${E:=5} $E", &["a|x|32|5|5"]),
         ("IFS=,; A=1,2; a $A", &["a|?*"]),
+        ("A=1; trap 'kill 0' EXIT; a $A \"$1\"", &["a|1|p q"]),
+        ("A=1; trap 'A=2' ERR; false; a $A", &["a|?*"]),
+        ("A=1; trap ': ${A:=2}' ERR; a $A", &["a|?*"]),
+        ("A=1; alias a='a 2'; shopt -s inherit_errexit; a $A", &["a|1"]),
+        ("A=1; shopt -s nullglob; a $A", &["a|?*"]),
     ];
     let mut wrong = Vec::new();
     for (script, expected) in cases {
