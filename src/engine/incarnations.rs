@@ -23,7 +23,9 @@ pub(super) const SKEW: Duration = Duration::from_secs(5);
 impl Learner<'_> {
     /// Notes when the container of a worker's pod started.
     pub(super) fn pod_began(&mut self, pod: &Pod) {
-        let Some(started) = pod.started.filter(|_| pod.role.is_worker()) else { return };
+        let shown = self.known.shown.cluster.pod(&pod.name);
+        let started = shown.and_then(|record| record.began).filter(|_| pod.role.is_worker());
+        let Some(started) = started else { return };
         // With discovery by Kubernetes a pod's name gives its worker's id, before the worker was seen.
         let hashed = pod_worker_id(&pod.name);
         let mapped = self.known.fleet.workers.in_pod(&pod.name).filter(|worker| *worker != hashed);
@@ -79,7 +81,7 @@ impl Learner<'_> {
         let slot = self.known.times.slots.slot(at);
         let watched =
             self.known.streams.listens_since(&self.known.times).is_some_and(|since| since <= at);
-        for index in self.known.fleet.workers.begin(worker, at, slot) {
+        for index in self.known.fleet.workers.begin(worker, at, slot, SKEW) {
             let number = u32::try_from(index).unwrap_or(u32::MAX);
             self.known.routing.prefixes.reuse.forget(number);
             self.known.routing.prefixes.curve.forget(number);

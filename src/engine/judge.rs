@@ -233,8 +233,8 @@ impl Judge<'_> {
         let ranks = all.filter(|(_, record)| ours(record)).map(|(index, record)| {
             let worker = self.known.fleet.workers.worker(record.rank.worker);
             let pod = worker.and_then(|worker| worker.pod.clone());
-            let shown =
-                pod.as_deref().and_then(|pod| self.known.shown.cluster.pod(pod)).map(|it| &it.pod);
+            let placed = pod.as_deref().and_then(|pod| self.known.shown.cluster.pod(pod));
+            let shown = placed.map(|it| &it.pod);
             let counts = self.known.index.mirror.counts(record.rank);
             let subjects = super::picture::subjects(record, pod.as_deref());
             let claims = &self.known.fleet.claims;
@@ -250,7 +250,7 @@ impl Judge<'_> {
                 gone: worker.is_some_and(|worker| worker.gone),
                 was_named: worker.is_some_and(|worker| worker.joined.is_some()),
                 left: worker.and_then(|worker| worker.left),
-                started: self.started(record, worker, shown),
+                started: self.started(record, worker, placed),
                 backend: shown.and_then(|pod| pod.backend),
                 registered: worker.is_some_and(|worker| worker.joined.is_some() && !worker.gone),
                 past_known: record.complete,
@@ -333,10 +333,10 @@ impl Judge<'_> {
         &self,
         record: &RankRecord,
         worker: Option<&WorkerRecord>,
-        pod: Option<&Pod>,
+        pod: Option<&PodRecord>,
     ) -> Option<Timestamp> {
         let watched = self.known.times.watched.unwrap_or_default().after(ATTACHING);
-        let container = pod.and_then(|pod| pod.started);
+        let container = pod.and_then(|record| record.began);
         let came = worker.and_then(|worker| {
             let returned = worker.left_before.is_some() && container.is_none();
             worker.since.filter(|at| *at > watched || returned)
@@ -351,7 +351,7 @@ impl Judge<'_> {
         let on_its_way = |record: &&PodRecord| {
             let pod = &record.pod;
             let starts = !pod.ready && pod.phase.as_ref() != "Failed";
-            let since = pod.started.unwrap_or(record.first).max(record.first);
+            let since = record.began.unwrap_or(record.first).max(record.first);
             pod.role.is_worker() && (pod.terminating || starts) && since.after(ON_ITS_WAY) > at
         };
         let pods = self.known.shown.cluster.pods().filter(on_its_way);

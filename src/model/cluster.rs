@@ -22,6 +22,9 @@ pub struct PodRecord {
     pub pod: Pod,
     /// The time it was first seen, in this incarnation.
     pub first: Timestamp,
+    /// The start of its container, or the time of its first news where Kubernetes dates it later: then the clock of its
+    /// node is ahead.
+    pub began: Option<Timestamp>,
 }
 
 /// Versions of a configuration file that are kept: the pods of one rollout started with one of the last.
@@ -86,7 +89,8 @@ impl Cluster {
         if self.pods.len() >= OBJECT_LIMIT && !self.pods.contains_key(&pod.name) {
             return false;
         }
-        let fresh = PodRecord { pod: pod.clone(), first: at };
+        let began = pod.started.map(|started| started.min(at));
+        let fresh = PodRecord { pod: pod.clone(), first: at, began };
         self.changes += u64::from(self.pods.get(&pod.name).is_none_or(|known| known.pod != *pod));
         let Some(known) = self.pods.get_mut(&pod.name) else {
             self.pods.insert(Arc::clone(&pod.name), fresh);
@@ -95,10 +99,13 @@ impl Cluster {
         let replaced = known.pod.uid.is_some() && pod.uid.is_some() && known.pod.uid != pod.uid;
         if replaced {
             *known = fresh;
-        } else {
-            known.pod = pod.clone();
+            return true;
         }
-        replaced
+        if known.pod.started != pod.started {
+            known.began = began;
+        }
+        known.pod = pod.clone();
+        false
     }
 
     /// Forgets a pod. Returns true when it was known.

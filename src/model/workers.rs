@@ -202,14 +202,18 @@ impl Workers {
     }
 
     /// Notes that the present incarnation of worker `id` began at `at`, in the slot after `slot`. Returns the
-    /// positions of its ranks that begin anew by that.
-    pub fn begin(&mut self, id: WorkerId, at: Timestamp, slot: Slot) -> Vec<usize> {
+    /// positions of its ranks that begin anew by that: not those whose numbers fell to their first at most `skew`
+    /// before, because that is the same start by the clock of whoever listens.
+    pub fn begin(&mut self, id: WorkerId, at: Timestamp, slot: Slot, skew: Duration) -> Vec<usize> {
         if self.births.len() < RANK_LIMIT || self.births.contains_key(&id) {
             self.births.insert(id, (at, slot));
         }
         let ranks = self.ranks.iter_mut().enumerate();
         let own = ranks.filter(|(_, record)| record.rank.worker == id);
-        own.filter_map(|(index, record)| record.begin(at, slot).then_some(index)).collect()
+        let due = own.filter(|(_, record)| {
+            record.restarted.is_none_or(|restarted| restarted > at || at.since(restarted) > skew)
+        });
+        due.filter_map(|(index, record)| record.begin(at, slot).then_some(index)).collect()
     }
 
     /// Returns the workers, in order of first sight.

@@ -208,7 +208,7 @@ impl Setup<'_> {
         });
         let missing = missing.map(|record| Unregistered {
             pod: Arc::clone(&record.pod.name),
-            since: record.first.max(record.pod.started.unwrap_or_default()),
+            since: record.first.max(record.began.unwrap_or_default()),
         });
         missing.take(16).collect()
     }

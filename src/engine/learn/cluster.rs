@@ -19,7 +19,7 @@ impl Learner<'_> {
             // A new process may hash with another size.
             self.known.routing.router.fractions.clear();
             if let Some(started) = pod.started {
-                self.known.routing.router.replaced(&pod.name, started);
+                self.known.routing.router.replaced(&pod.name, started.min(at));
             }
         }
         for news in before.iter().flat_map(|before| changes(before, pod)) {
@@ -129,10 +129,8 @@ impl Learner<'_> {
             }
             self.known.fleet.workers.set_pod(worker, pod);
             self.known.fleet.foreign.note_pod(pod, worker);
-            if let Some(started) =
-                self.known.shown.cluster.pod(pod).and_then(|record| record.pod.started)
-            {
-                self.container_began(worker, started);
+            if let Some(began) = self.known.shown.cluster.pod(pod).and_then(|record| record.began) {
+                self.container_began(worker, began);
             }
         }
         if placement.ranks.is_empty() {

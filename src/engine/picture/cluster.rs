@@ -36,7 +36,7 @@ fn pod(workers: &Workers, record: &PodRecord, in_service: Option<bool>) -> PodRo
         trouble: text(&pod.trouble),
         terminating: pod.terminating,
         restarts: pod.restarts,
-        started: pod.started,
+        started: record.began,
         version: text(&pod.version),
         backend: pod.backend.map(crate::domain::Backend::name),
         image: pod.containers.first().map(|container| container.image.to_string()),
