@@ -34,7 +34,7 @@ pub use cluster::{
 pub use count::Counters;
 pub use fact::{
     ActiveLoad, Advertised, BlockSizeNotice, CardRefused, Channel, Decision, EngineSocketSeen,
-    Fact, FormulaCredit, FormulaTerm, Gauge, Histogram, HitRate, LatencyName, LogWarning,
+    Fact, FormulaCredit, FormulaTerm, Gauge, Histogram, HitRate, LEAVING, LatencyName, LogWarning,
     Membership, Overlap, Prompt, RegistrationBar, RegistrationRefused, RequestEvent, RequestPhase,
     RouterStart, SetMade, Transport, WarningKind,
 };

@@ -1,6 +1,7 @@
 //! Facts: what one frame says, in words that carry no version.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::gauge::GaugeName;
 use super::{
@@ -332,6 +333,9 @@ pub struct Membership {
     /// False when it left.
     pub present: bool,
 }
+
+/// Time after a worker left discovery in which its last events and requests may still arrive.
+pub const LEAVING: Duration = Duration::from_secs(30);
 
 /// The transport of a topic.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -141,6 +141,8 @@ pub struct WorkerRow {
     pub gone: bool,
     /// The time discovery said so; none while it is there.
     pub left: Option<Timestamp>,
+    /// True when it still publishes, or requests are still routed to it, long after that.
+    pub lives_on: bool,
     /// Knowledge of its earlier blocks.
     pub knowledge: Knowledge,
     /// Blocks a router that saw every event would hold for it, device tier.
@@ -209,6 +211,11 @@ pub struct WorkerRow {
 }
 
 impl WorkerRow {
+    /// Returns true when it left and does nothing more.
+    pub fn is_away(&self) -> bool {
+        self.gone && !self.lives_on
+    }
+
     /// Returns true when all of its blocks are known, those stored before kvtop attached too.
     pub fn is_whole(&self) -> bool {
         self.gone || self.knowledge == Knowledge::Complete

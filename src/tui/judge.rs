@@ -72,7 +72,7 @@ const fn verdict(state: State, word: &'static str) -> Verdict {
 /// not proven good either.
 pub fn worker(row: &WorkerRow, limits: &Limits, found: State) -> Verdict {
     let unknown = |word| verdict(State::Unknown, word);
-    if row.gone {
+    if row.is_away() {
         verdict(State::Gone, "gone")
     } else if row.reading {
         unknown("reading history")
@@ -104,7 +104,7 @@ fn publishes_empty(row: &WorkerRow, limits: &Limits) -> bool {
 /// Returns the share of a worker's stores that were rejected; none if it is unknown, without stores, or while history
 /// is read.
 pub fn rejected(row: &WorkerRow) -> Option<f64> {
-    row.orphan_share.filter(|_| !row.gone && !row.reading)
+    row.orphan_share.filter(|_| !row.is_away() && !row.reading)
 }
 
 /// Returns the state of a figure: good within its limit, and beyond it as bad as findings say.

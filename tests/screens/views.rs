@@ -1,17 +1,19 @@
 //! Every view over recorded scenarios, from frame to screen, with what the view asks of the engine.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use kvtop::domain::Timestamp;
 use kvtop::engine::Engine;
+use kvtop::frame::{Body, Frame, KubeChange, Origin};
 use kvtop::simulator::Scenario;
 use kvtop::snapshot::{DemoState, Feed, Snapshot};
 use kvtop::tui::shell::Shell;
 
 use super::{draw, pictures, shell};
 use crate::scenarios::engine;
-use crate::support::{captures, frames, played};
+use crate::support::{captures, fixture, frames, played};
 
 const SIZES: [(u16, u16); 3] = [(120, 36), (80, 24), (60, 12)];
 
@@ -260,6 +262,36 @@ fn the_frame_of_an_event_is_told_although_the_picture_is_held() {
     assert!(screen.contains("w0 KV blocks/s") && screen.contains(" -20s │"), "{screen}");
     seat.keys("3");
     assert!(seat.screen().contains("SUBTREE"), "the hottest prefixes are kept\n{}", seat.screen());
+}
+
+#[test]
+fn a_worker_that_left_and_goes_on_is_drawn_as_the_finding_says_and_with_its_figures() {
+    let mut all = frames(&fixture("live/healthy_102.frames.gz"));
+    let first = all[0].at;
+    let is_record = |frame: &&Frame| {
+        matches!(&frame.origin, Origin::Kube { kind, .. } if **kind == *"DynamoWorkerMetadata")
+            && matches!(&frame.body, Body::Whole(body) if body.windows(11).any(|it| it == b"kv-worker-2"))
+    };
+    let record = all.iter().find(is_record).unwrap().clone();
+    let origin = Origin::Kube { kind: "DynamoWorkerMetadata".into(), change: KubeChange::Deleted };
+    all.push(Frame { at: first.after(Duration::from_secs(2)), origin, ..record });
+    all.sort_by_key(|frame| frame.at);
+    let row = |seconds: u64| {
+        let end = first.after(Duration::from_secs(seconds));
+        let seen: Vec<Frame> = all.iter().filter(|frame| frame.at <= end).cloned().collect();
+        let mut seat = Seat::at(played(&seen).0, end, Feed::Live, (120, 36));
+        seat.keys("2");
+        let screen = seat.screen();
+        let row = screen.lines().find(|line| line.contains("kv-worker-2"));
+        row.unwrap_or_else(|| panic!("{screen}")).to_owned()
+    };
+
+    let leaves = row(20);
+    assert!(leaves.contains(" ∅ w") && leaves.contains(" gone "), "{leaves}");
+    let goes_on = row(38);
+    assert!(goes_on.contains(" ▲ w") && !goes_on.contains(" gone "), "{goes_on}");
+    let quiet = row(120);
+    assert!(quiet.contains(" ∅ w"), "{quiet}");
 }
 
 #[test]

@@ -8,10 +8,10 @@ use crate::diagnose::{
     Belongs, Evidence, Finding, Ground, Proof, RankEvidence, Refusal, Rule, SizeClaim, Verdict,
 };
 use crate::diagnose::{Measure, Origin};
-use crate::domain::{ClaimOf, Grade, RegistrationBar, Severity, Timestamp};
+use crate::domain::{ClaimOf, Grade, LEAVING, RegistrationBar, Severity, Timestamp};
 use crate::dynamo::label::{self, WORKER_METADATA as RECORDS};
 
-/// Time for a worker to register, and for its last events and requests to arrive after it left.
+/// Time for a worker to register.
 const GRACE: Duration = Duration::from_secs(30);
 
 /// The maximum age of a worker's last activity: an ended fault is not reported.
@@ -90,7 +90,7 @@ impl Rule for Registration {
             [(&stale, "left discovery but still"), (&sure, "is not in discovery but")]
         {
             for rank in ranks {
-                let from = rank.left.unwrap_or(evidence.attached).after(GRACE);
+                let from = rank.left.unwrap_or(evidence.attached).after(LEAVING);
                 faults.push(phrase!("{} {} {}", Evidence::name_of(rank), what, does(rank, from)));
                 proofs.extend(acts(rank));
             }
@@ -223,7 +223,7 @@ fn with_other_model(refused: &[&Refusal]) -> Option<Finding> {
 
 /// Returns true for a worker that is still active long after it left. Times in kvtop's future come from another clock.
 fn is_stale(evidence: &Evidence, rank: &RankEvidence) -> bool {
-    let late = rank.left.filter(|_| rank.gone && rank.was_named).map(|left| left.after(GRACE));
+    let late = rank.left.filter(|_| rank.gone && rank.was_named).map(|left| left.after(LEAVING));
     let acts = |late| last_act(rank).is_some_and(|last| last > late && last <= evidence.at);
     // While a source that lists workers is down, it cannot tell that this one came back.
     late.is_some_and(acts) && is_recent(evidence, rank) && evidence.plane.down.is_empty()

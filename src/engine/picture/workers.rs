@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::{room, sourced};
 use crate::domain::{
-    Backend, Basis, ClaimOf, ClaimValue, ClaimWhat, Counters, LatencyName, Pod, Subject, Timestamp,
+    Backend, Basis, ClaimOf, ClaimValue, ClaimWhat, Counters, LEAVING, LatencyName, Pod, Subject,
+    Timestamp,
 };
 use crate::engine::judge::Verdicts;
 use crate::engine::known::Knowledge;
@@ -104,6 +105,7 @@ fn row(
         role: shown.map(|pod| pod.role.name().to_owned()),
         gone: worker.is_some_and(|worker| worker.gone),
         left: worker.and_then(|worker| worker.left),
+        lives_on: worker.is_some_and(|worker| lives_on(worker, record, at)),
         knowledge: if record.complete { Past::Complete } else { Past::SinceAttach },
         accepted: counts.accepted[0],
         held: counts.held[0],
@@ -143,6 +145,14 @@ fn row(
         orphan_share: shown_share(meter, now, record.complete),
         stored_lately: stored_lately(known, index, at),
     }
+}
+
+/// Returns true for a worker that left discovery, and whose events and requests go on.
+fn lives_on(worker: &WorkerRecord, record: &RankRecord, at: Timestamp) -> bool {
+    let left = worker.left.filter(|_| worker.gone && worker.joined.is_some());
+    let last = record.last_event.max(record.last_routed);
+    left.zip(last)
+        .is_some_and(|(left, last)| last > left.after(LEAVING) && at.since(last) <= MINUTE)
 }
 
 /// Returns the requests in an engine, whose metrics the pod of its worker serves.

@@ -60,14 +60,14 @@ impl Named {
         let own = worker(row, &self.limits, self.found);
         let worst = self.findings(row).max_by_key(|(state, ..)| *state);
         match worst {
-            Some((state, id, _)) if state >= own.state && !row.gone => verdict(state, id),
+            Some((state, id, _)) if state >= own.state && !row.is_away() => verdict(state, id),
             _ => own,
         }
     }
 
     /// Returns what findings say of its block size; none when they say nothing.
     pub fn size(&self, row: &WorkerRow) -> Option<State> {
-        if row.gone {
+        if row.is_away() {
             return None;
         }
         let about = self.findings(row).filter(|(_, _, of_sizes)| *of_sizes);

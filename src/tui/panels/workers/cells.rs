@@ -124,7 +124,7 @@ impl Pen<'_> {
     pub(super) fn block_size(&self, entry: &Entry<'_>) -> Part {
         let said = sizes(entry, self.glyphs);
         let role = entry.size.map_or(Role::Fg, State::role);
-        if entry.row.gone {
+        if entry.row.is_away() {
             return part(text::cut(&said, self.sizes, self.glyphs.ellipsis), Role::Muted);
         }
         match judge::sizes(&entry.row.block_size).len() {
@@ -140,7 +140,7 @@ impl Pen<'_> {
 
     pub(super) fn orphans(&self, entry: &Entry<'_>) -> Part {
         let row = entry.row;
-        if row.gone {
+        if row.is_away() {
             return part("gone", Role::Muted);
         }
         let limit = self.context.snapshot.limits.rejected;

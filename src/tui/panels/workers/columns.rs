@@ -202,7 +202,7 @@ impl Col {
     /// Returns the number to sort by; none where it is not known, or for texts.
     pub fn number(self, entry: &Entry<'_>) -> Option<f64> {
         let spec = self.spec();
-        let number = spec.number.filter(|_| !(entry.row.gone && spec.measured))?;
+        let number = spec.number.filter(|_| !(entry.row.is_away() && spec.measured))?;
         number(entry)
     }
 
@@ -217,7 +217,7 @@ impl Pen<'_> {
     pub(super) fn cell(&self, col: Col, entry: &Entry<'_>) -> Part {
         let spec = col.spec();
         let early = entry.row.reading && self.lacks_events(spec);
-        if (entry.row.gone && spec.measured) || early || !self.is_provided(spec) {
+        if (entry.row.is_away() && spec.measured) || early || !self.is_provided(spec) {
             return self.known(None);
         }
         (spec.cell)(self, entry)

@@ -58,7 +58,7 @@ columns! {
 
     /// Short name and pod.
     Name = Spec::new("WORKER", "short name and pod", |pen, entry| {
-        let role = if entry.row.gone { Role::Muted } else { Role::Fg };
+        let role = if entry.row.is_away() { Role::Muted } else { Role::Fg };
         part(text::cut_middle(&name(entry.row), pen.name, pen.glyphs.ellipsis), role)
     })
     .shown(Shown::Always)
@@ -194,7 +194,7 @@ columns! {
     )
     .shown(Shown::Overview)
     .fitting(|widths, _| widths.orphans, 30)
-    .sorted_by(|entry| if entry.row.gone { None } else { entry.row.orphan_share })
+    .sorted_by(|entry| if entry.row.is_away() { None } else { entry.row.orphan_share })
     .total(|pen| match pen.context.orphans() {
         None => pen.known(None),
         Some((share, State::Ok)) => plain(text::percent(share)),
