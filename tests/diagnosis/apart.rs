@@ -2,9 +2,10 @@
 
 use kvtop::domain::{Severity, Timestamp};
 use kvtop::engine::{Engine, EngineOptions};
-use kvtop::frame::{Body, Frame, Origin};
+use kvtop::frame::{Body, Frame, KubeChange, Origin};
 use kvtop::report::check;
 use kvtop::snapshot::{CheckVerdict, Snapshot, ViewQuery};
+use serde_json::{Value, json};
 
 use super::settings::found;
 use crate::support::{fixture, frames, played};
@@ -155,6 +156,56 @@ fn one_router_in_kv_mode_does_not_acquit_another() {
 
     let summary = "frontend-2 routes by round-robin, not by cached blocks, unlike other routers.";
     assert_eq!(finding.summary, summary);
+}
+
+#[test]
+fn one_router_that_predicts_is_named_among_those_that_follow_events_and_changed_alone() {
+    for (flag, fixed) in [("--no-kv-events", true), ("--router-kv-events=false", false)] {
+        let seen = played(&with_a_second_frontend(flag)).1;
+        let finding = found(&seen, "KVT006").unwrap();
+
+        let summary = "frontend-2 only predicts what workers have cached: it does not follow KV \
+                       events, unlike other routers.";
+        assert_eq!(finding.summary, summary, "{flag}");
+        let fix = finding.fix.as_ref().unwrap();
+        let patch = fix.kubectl.as_deref().unwrap_or_default();
+        assert_eq!(patch.contains("/services/Frontend2/"), fixed, "{flag}: {patch}");
+        assert!(!fix.sentence.contains("Already set"), "{flag}: {}", fix.sentence);
+    }
+}
+
+/// A frontend that is started with `flag` beside one that follows events, in one graph deployment.
+fn with_a_second_frontend(flag: &str) -> Vec<Frame> {
+    const IMAGE: &str = "nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:0.9.0";
+    let args = json!(["-m", "dynamo.frontend", "--router-mode", "kv", flag]);
+    let component = |args: &Value| {
+        let main = json!({"image": IMAGE, "command": ["python3"], "args": args});
+        json!({"componentType": "frontend", "replicas": 1, "extraPodSpec": {"mainContainer": main}})
+    };
+    let mut all = recorded("mixed/second_frontend");
+    for frame in &mut all {
+        let Body::Whole(bytes) = &frame.body else { continue };
+        let mut object: Value = serde_json::from_slice(bytes).unwrap_or_default();
+        if object["metadata"]["name"] != "frontend-2" {
+            continue;
+        }
+        object["spec"]["containers"][0]["args"] = args.clone();
+        object["spec"]["containers"][0]["env"] = json!([]);
+        object["metadata"]["labels"]["nvidia.com/dynamo-component"] = json!("Frontend2");
+        frame.body = Body::Whole(object.to_string().into());
+    }
+    let first = all[0].at;
+    let first_args = json!(["-m", "dynamo.frontend", "--router-mode", "kv"]);
+    let graph = json!({
+        "apiVersion": "nvidia.com/v1alpha1",
+        "kind": "DynamoGraphDeployment",
+        "metadata": {"name": "agg", "namespace": "prod", "generation": 1},
+        "spec": {"services": {"Frontend": component(&first_args), "Frontend2": component(&args)}},
+    });
+    let kind = "DynamoGraphDeployment".into();
+    let origin = Origin::Kube { kind, change: KubeChange::Listed };
+    all.insert(0, Frame::new(first, origin, graph.to_string()));
+    all
 }
 
 #[test]

@@ -135,6 +135,8 @@ pub struct Settings {
     pub temperature: Option<Setting<f64>>,
     /// The switch for following KV events in the router.
     pub kv_events: Option<Setting<bool>>,
+    /// The pods of routers that do not follow KV events, where others do.
+    pub predicting: Vec<Arc<str>>,
     /// Sharing of load between routers (replica sync).
     pub replica_sync: Option<Setting<bool>>,
     /// Publishing of events by workers.

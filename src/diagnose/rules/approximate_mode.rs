@@ -1,5 +1,7 @@
 //! KVT006: the router predicts cache contents instead of following KV events.
 
+use std::sync::Arc;
+
 use super::unseen;
 use crate::diagnose::evidence::Setting;
 use crate::diagnose::fix::{Change, Part};
@@ -54,7 +56,7 @@ impl Rule for ApproximateMode {
                 Finding::new(
                 Severity::Warning,
                 Grade::ConfigOnly,
-                "The router only predicts what workers have cached: it does not follow KV events.",
+                summary(&evidence.settings.predicting),
                 vec![Proof::new(measure::FOLLOWS_EVENTS, "no", events.origin()).at(events.at)],
             )
             .means(
@@ -85,16 +87,46 @@ impl Rule for ApproximateMode {
     }
 }
 
+/// Names the routers that predict, where others follow KV events.
+fn summary(pods: &[Arc<str>]) -> Phrase {
+    const PREDICTS: &str = "what workers have cached";
+    match pods {
+        [] => phrase!("The router only predicts {}: it does not follow KV events.", PREDICTS),
+        [pod] => phrase!(
+            "{} only predicts {}: it does not follow KV events, unlike other routers.",
+            pod,
+            PREDICTS
+        ),
+        pods => phrase!(
+            "{} only predict {}: they do not follow KV events, unlike other routers.",
+            pods.join(", "),
+            PREDICTS
+        ),
+    }
+}
+
 /// Returns the changes that make the router follow events, and silent workers publish them: without published
 /// events the router would know no cached blocks.
 fn follow_events(evidence: &Evidence) -> Vec<Change> {
     let events = evidence.settings.kv_events.as_ref();
-    let set = evidence.set_on_frontend(settings::KV_EVENTS, &[], "true");
-    let follow: Vec<Change> = if events.and_then(Setting::flag).is_some() {
-        let switch = Change::Switch { on: Part::Frontend, flags: OFF, present: false };
+    let name = evidence.knob(settings::KV_EVENTS);
+    // Where others follow events, only those that do not are changed.
+    let pods = evidence.settings.predicting.iter();
+    let on = evidence.components(pods.map(Some)).unwrap_or(Part::Frontend);
+    let set = name.map(|name| Change::Set {
+        on: on.clone(),
+        variable: Some(name.to_owned()),
+        flags: &[],
+        value: "true".to_owned(),
+    });
+    let follow: Vec<Change> = if let Some(given) = events.and_then(Setting::flag) {
+        // A form of the flag that no release takes is for people to correct.
+        if !OFF.contains(&given) {
+            return Vec::new();
+        }
+        let switch = Change::Switch { on, flags: OFF, present: false };
         // Without the flag a variable of the same meaning decides.
-        let name = evidence.knob(settings::KV_EVENTS).unwrap_or_default();
-        let set = set.filter(|_| evidence.objects.declares(name));
+        let set = set.filter(|_| name.is_some_and(|name| evidence.objects.declares(name)));
         [switch].into_iter().chain(set).collect()
     } else {
         set.into_iter().collect()

@@ -167,6 +167,7 @@ impl Setup<'_> {
             publishing_planes: self.publishing_planes(names),
             overlap_weight: odd(weights, |weight| *weight <= 0.0),
             temperature: odd(decimals(of_router(ClaimWhat::RouterTemperature)), |heat| *heat > 0.0),
+            predicting: predicting(&of_router(ClaimWhat::KvEvents)),
             kv_events: odd(flags(of_router(ClaimWhat::KvEvents)), |follows| !follows),
             replica_sync: odd(flags(of_router(ClaimWhat::ReplicaSync)), |shared| !shared),
             publishes: self.publishes(names),
@@ -425,6 +426,20 @@ pub(super) fn flag(stored: &StoredClaim) -> Option<Setting<bool>> {
 
 fn flags(claims: Vec<&StoredClaim>) -> Vec<Setting<bool>> {
     claims.into_iter().filter_map(flag).collect()
+}
+
+/// Returns the pods whose routers follow no KV events, where other routers do.
+fn predicting(claims: &[&StoredClaim]) -> Vec<Arc<str>> {
+    let (follow, predict): (Vec<&StoredClaim>, Vec<&StoredClaim>) =
+        claims.iter().partition(|stored| stored.claim.value == ClaimValue::Flag(true));
+    if follow.is_empty() {
+        return Vec::new();
+    }
+    let pods = predict.into_iter().filter_map(|stored| match &stored.claim.subject {
+        Subject::Pod(pod) => Some(Arc::clone(pod)),
+        Subject::Worker(_) | Subject::Component { .. } | Subject::Deployment => None,
+    });
+    pods.collect()
 }
 
 fn texts(claims: Vec<&StoredClaim>) -> Vec<Setting<Arc<str>>> {
