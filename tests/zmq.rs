@@ -201,6 +201,26 @@ async fn a_lost_publisher_is_named_and_its_return_is_heard() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_publisher_that_ends_for_good_is_no_loss() {
+    let mut publishers = [LibzmqPublisher::start(), LibzmqPublisher::start()];
+    let endpoints = [publishers[0].endpoint(), publishers[1].endpoint()];
+    let mut attached = Attached::to(&[&endpoints[0], &endpoints[1]]);
+    for publisher in &mut publishers {
+        publisher.wait_for("subscribed kv-events");
+    }
+    attached.until_noted("2 of 2 publishers connected").await;
+
+    publishers[0].stop();
+    let note = attached.until_noted("1 of 2 publishers connected").await;
+    assert_eq!((note.state, note.interruptions), (SourceState::Live, 1));
+
+    attached.targets.send_replace(vec![target(&endpoints[1])]);
+    let note = attached.until_noted("1 of 1 publishers connected").await;
+    assert_eq!((note.state, note.interruptions), (SourceState::Live, 1));
+    attached.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn publishers_come_and_go_as_discovery_says() {
     let mut publishers = [LibzmqPublisher::start(), LibzmqPublisher::start()];
     let endpoints = [publishers[0].endpoint(), publishers[1].endpoint()];

@@ -136,6 +136,7 @@ pub fn spawn(
             gather: Arc::default(),
             changed: Arc::default(),
             past_interruptions: 0,
+            past_returns: 0,
             losses: Losses::default(),
         };
         if let Ok(runtime) = Builder::new_current_thread().enable_all().build() {
@@ -162,7 +163,7 @@ struct Running {
 #[derive(Default)]
 struct Losses {
     dropped: u64,
-    interruptions: u64,
+    returns: u64,
     at: Option<Timestamp>,
     why: &'static str,
 }
@@ -181,6 +182,7 @@ struct Source {
     changed: Arc<Notify>,
     /// Interruptions of connections that are not wanted any more.
     past_interruptions: u64,
+    past_returns: u64,
     losses: Losses,
 }
 
@@ -218,7 +220,10 @@ impl Source {
             self.links.keys().filter(|known| !targets.contains(known)).cloned().collect();
         for target in gone {
             if let Some(running) = self.links.remove(&target) {
-                self.past_interruptions += running.standing.borrow().interruptions;
+                let standing = running.standing.borrow();
+                self.past_interruptions += standing.interruptions;
+                self.past_returns += standing.returns;
+                drop(standing);
                 running.task.abort();
                 // Cancelled, which is what was asked for.
                 drop(running.task.await);
@@ -258,11 +263,12 @@ impl Source {
     fn say(&mut self, wanted: Desired, targets: &[ZmqTarget]) {
         let (mut live, mut opening, mut failed) = (0, 0, Vec::new());
         let mut peers = Peers::default();
-        let mut interruptions = self.past_interruptions;
+        let (mut interruptions, mut returns) = (self.past_interruptions, self.past_returns);
         let mut slowest = None;
         for (target, running) in &self.links {
             let standing = running.standing.borrow();
             interruptions += standing.interruptions;
+            returns += standing.returns;
             slowest = slowest.max(standing.round_trip);
             peers.reached += u64::from(target.events && standing.live);
             match &standing.trouble {
@@ -290,7 +296,7 @@ impl Source {
         if targets.len() > self.links.len() {
             reasons.push(format!("at most {} are opened", self.spec.limits.connections));
         }
-        let loss = self.losses.note(self.emitter.dropped(), interruptions);
+        let loss = self.losses.note(self.emitter.dropped(), returns);
         let state = match wanted {
             Desired::Suspended => SourceState::Suspended,
             _ if targets.is_empty() => SourceState::Connecting,
@@ -321,17 +327,18 @@ impl Source {
 
 impl Losses {
     /// Notes the totals and returns what was lost a short while ago.
-    fn note(&mut self, dropped: u64, interruptions: u64) -> Option<&'static str> {
+    fn note(&mut self, dropped: u64, returns: u64) -> Option<&'static str> {
         let now = clock::now();
         if dropped > self.dropped {
             self.why = "frames arrived faster than they could be processed; those dropped are \
                         counted";
             (self.dropped, self.at) = (dropped, Some(now));
         }
-        if interruptions > self.interruptions {
+        // A publisher that ends for good has published nothing meanwhile.
+        if returns > self.returns {
             self.why = "a connection was interrupted; what was published meanwhile is lost, since \
                         ZMQ keeps nothing";
-            (self.interruptions, self.at) = (interruptions, Some(now));
+            (self.returns, self.at) = (returns, Some(now));
         }
         self.at.filter(|at| now.since(*at) < LOSSY_FOR).map(|_| self.why)
     }

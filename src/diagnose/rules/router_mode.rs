@@ -229,9 +229,9 @@ fn missing(evidence: &Evidence) -> Phrase {
     let mode = evidence.settings.router_mode.as_ref();
     if mode.is_some_and(|mode| mode.value.as_ref() == "kv") {
         Phrase::from(if evidence.router.heard.routed.is_some() {
-            "needs requests: the router mode is kv, but no \"Selected worker\" line names a worker that is there"
+            "needs requests: the router mode is kv, but none has been routed to a worker that is there lately"
         } else {
-            "needs requests: the router mode is kv, but no \"Selected worker\" line was logged yet"
+            "needs requests: the router mode is kv, but kvtop has seen no choice of a worker"
         })
     } else {
         let hidden = evidence.settings.hidden(ClaimWhat::RouterMode, ClaimOf::Router);

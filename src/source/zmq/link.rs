@@ -25,6 +25,8 @@ pub(super) struct Standing {
     pub(super) trouble: Option<Reason>,
     /// Times that it was lost after it had been live.
     pub(super) interruptions: u64,
+    /// Times that it came back after that.
+    pub(super) returns: u64,
     /// The time that the last heartbeat took.
     pub(super) round_trip: Option<Duration>,
 }
@@ -44,7 +46,10 @@ pub(super) struct Link {
 
 impl Told for &Link {
     fn live(&mut self) {
-        self.stand(|standing| (standing.live, standing.trouble) = (true, None));
+        self.stand(|standing| {
+            standing.returns += u64::from(!standing.live && standing.interruptions > 0);
+            (standing.live, standing.trouble) = (true, None);
+        });
     }
 
     fn mistaken(&mut self, why: &'static str) {
