@@ -22,8 +22,8 @@ pub struct PodRecord {
     pub pod: Pod,
     /// The time it was first seen, in this incarnation.
     pub first: Timestamp,
-    /// The start of its container, or the time of its first news where Kubernetes dates it later: then the clock of its
-    /// node is ahead.
+    /// The start of a worker's container, or the time of its first news where Kubernetes dates it later: then the clock
+    /// of its node is ahead.
     pub began: Option<Timestamp>,
 }
 
@@ -89,7 +89,9 @@ impl Cluster {
         if self.pods.len() >= OBJECT_LIMIT && !self.pods.contains_key(&pod.name) {
             return false;
         }
-        let began = pod.started.map(|started| started.min(at));
+        let no_later =
+            |started: Timestamp| if pod.role.is_worker() { started.min(at) } else { started };
+        let began = pod.started.map(no_later);
         let fresh = PodRecord { pod: pod.clone(), first: at, began };
         self.changes += u64::from(self.pods.get(&pod.name).is_none_or(|known| known.pod != *pod));
         let Some(known) = self.pods.get_mut(&pod.name) else {

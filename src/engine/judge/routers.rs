@@ -53,7 +53,7 @@ impl Setup<'_> {
             }
         }
         let shown = self.shown.cluster.pods().filter(|record| record.pod.role.is_router());
-        starts.extend(shown.filter_map(|record| record.began));
+        starts.extend(shown.filter_map(|record| record.pod.started));
         starts.into_iter().min()
     }
 

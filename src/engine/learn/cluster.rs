@@ -19,7 +19,7 @@ impl Learner<'_> {
             // A new process may hash with another size.
             self.known.routing.router.fractions.clear();
             if let Some(started) = pod.started {
-                self.known.routing.router.replaced(&pod.name, started.min(at));
+                self.known.routing.router.replaced(&pod.name, started);
             }
         }
         for news in before.iter().flat_map(|before| changes(before, pod)) {

@@ -101,7 +101,7 @@ impl Setup<'_> {
     /// Returns since when the router in `pod` runs, by its log and its container.
     pub(in crate::engine) fn router_watch(&self, pod: &str) -> Watch {
         let Some(known) = self.routing.router.known(pod) else { return Watch::default() };
-        let began = known.began.max(self.shown.cluster.pod(pod).and_then(|it| it.began));
+        let began = known.began.max(self.shown.cluster.pod(pod).and_then(|it| it.pod.started));
         Watch {
             began,
             follows: known.follows.map(|follows| follows.max(began.unwrap_or_default())),
@@ -114,6 +114,6 @@ impl Setup<'_> {
         let heard = pods.filter(|(pod, _)| !self.shown.is_deleted(pod));
         let heard = heard.filter_map(|(pod, _)| self.router_watch(pod).began);
         let shown = self.shown.cluster.pods().filter(|record| record.pod.role.is_router());
-        heard.chain(shown.filter_map(|record| record.began)).max()
+        heard.chain(shown.filter_map(|record| record.pod.started)).max()
     }
 }
