@@ -19,8 +19,8 @@ mod verdict;
 pub use evidence::{
     AdvertisedPlane, Belongs, DownSource, Evidence, Ground, LoadEvidence, Member, OfWorker,
     PlaneEvidence, RankEvidence, Refusal, RefusedCard, Regret, Rejecting, RouterEvidence,
-    RouterKind, Setting, Settings, Silence, SizeByCosts, SizeClaim, TreeEvidence, Unheard,
-    Unreadable, Unregistered, Window, WorkerLoad,
+    RouterHits, RouterKind, Setting, Settings, Silence, SizeByCosts, SizeClaim, TreeEvidence,
+    Unheard, Unreadable, Unregistered, Window, WorkerLoad,
 };
 pub use fix::{
     Change, Changed, ClusterChoice, Edit, FileState, Fix, Objects, Part, Plan, PodState, Progress,

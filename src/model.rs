@@ -47,7 +47,7 @@ pub use homes::Homes;
 pub use latency::{InFlight, Latencies, Loads, Percentiles};
 pub use missing_parents::{MissingParent, MissingParents, Stored, Watch};
 pub use numbers::{Numbers, Step};
-pub use overlaps::{Counted, Lookup, Lookups, Overlap, OverlapBy, Overlaps, ToldBy};
+pub use overlaps::{Counted, Found, Lookup, Lookups, Overlap, OverlapBy, Overlaps, ToldBy};
 pub use refused::Refused;
 pub use rejects::{RejectLog, RejectRecord};
 pub use request_mix::{Mix, RequestMix};

@@ -14,7 +14,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use router::{Regret, Rejecting, RouterEvidence, SizeByCosts};
+pub use router::{Regret, Rejecting, RouterEvidence, RouterHits, SizeByCosts};
 pub use settings::{Ground, OfWorker, RouterKind, Setting, Settings, SizeClaim, Unreadable};
 pub use silence::Silence;
 

@@ -406,6 +406,7 @@ impl Judge<'_> {
                 |pod| !self.known.shown.is_deleted(pod) && !self.known.fleet.is_foreign_pod(pod),
                 at,
             ),
+            hits: self.known.setup().router_hits(at),
         }
     }
 

@@ -119,6 +119,31 @@ impl<C: Counted> ToldBy<C> {
     }
 }
 
+/// The cached blocks that one router found since its process started.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Found {
+    all: Overlaps,
+    since_hit: Overlaps,
+}
+
+impl Found {
+    /// Counts a request that overlaps in so many blocks.
+    pub fn note(&mut self, by: OverlapBy, blocks: f64) {
+        self.all.note(by, blocks);
+        self.since_hit.note_since_hit(by, blocks);
+    }
+
+    /// Returns the counts of all requests.
+    pub fn all(&self) -> Overlap {
+        self.all.best()
+    }
+
+    /// Returns the number of requests since the last cache hit.
+    pub fn unhit(&self) -> u64 {
+        self.since_hit.best().known
+    }
+}
+
 impl Overlaps {
     /// Counts a request that overlaps in so many blocks; a cache hit sets the count back to 0.
     pub fn note_since_hit(&mut self, by: OverlapBy, blocks: f64) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::buckets::Buckets;
 use super::fractions::Fractions;
 use super::missing_parents::MissingParent;
-use super::overlaps::Overlaps;
+use super::overlaps::{Found, Overlaps};
 use super::tally::{Refusals, RouterTally};
 use crate::domain::{GaugeName, LogWarning, Timestamp, WarningKind};
 
@@ -61,6 +61,8 @@ pub struct PodWarnings {
     pub last_remove: Option<Timestamp>,
     /// Weight of the prefill term that its process printed last.
     pub weight: Option<f64>,
+    /// What its process found cached.
+    pub found: Found,
 }
 
 /// The time of the last line of routers' logs that tells something.
@@ -423,6 +425,7 @@ impl PodWarnings {
         self.began = self.began.max(Some(at));
         self.replaced(at);
         self.weight = None;
+        self.found = Found::default();
         for first in [&mut self.first_routed, &mut self.first_parent] {
             *first = first.filter(|first| *first >= at);
         }

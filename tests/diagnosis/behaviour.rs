@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use kvtop::domain::SourceName;
 use kvtop::frame::{Body, Frame, Origin};
+use kvtop::report::check::{self, Status};
 use kvtop::snapshot::Snapshot;
 use serde_json::{Value, json};
 
@@ -122,6 +123,54 @@ fn without_hits(line: &str) -> String {
         }
     }
     said
+}
+
+/// The recording as two frontends would have made it that share its requests; the second finds nothing for `blind`.
+fn with_two_frontends(blind: bool) -> Vec<Frame> {
+    let mut number = 0;
+    let mut all = recording("healthy_102");
+    let is_pod = |frame: &&Frame| {
+        let of_pod = matches!(&frame.origin, Origin::Kube { kind, .. } if **kind == *"Pod");
+        of_pod && text(frame).contains("\"name\":\"kv-frontend-1\"")
+    };
+    let second =
+        |frame: &Frame| with_text(frame, text(frame).replace("kv-frontend-1", "kv-frontend-2"));
+    let pods: Vec<Frame> = all.iter().filter(is_pod).map(second).collect();
+    assert!(!pods.is_empty());
+    all.extend(pods);
+    all.sort_by_key(|frame| frame.at);
+    for frame in &mut all {
+        let Origin::Log { pod, .. } = &mut frame.origin else { continue };
+        let said = match &frame.body {
+            Body::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            Body::Parts(_) => String::new(),
+        };
+        if pod.as_ref() != "kv-frontend-1" || !said.contains("Selected worker") {
+            continue;
+        }
+        number += 1;
+        if number % 2 == 0 {
+            *pod = "kv-frontend-2".into();
+            let said = if blind { without_hits(&said) } else { said };
+            frame.body = Body::Whole(said.into());
+        }
+    }
+    assert!(number >= 80, "{number}");
+    all
+}
+
+#[test]
+fn a_router_without_hits_beside_one_that_has_some_keeps_the_verdict_open() {
+    for (blind, status) in [(true, Status::Unknown), (false, Status::Ok)] {
+        let all = with_two_frontends(blind);
+        for (from, to) in [(0, 45), (35, 50), (45, 110)] {
+            let frames = if from == 0 { until(&all, to) } else { attached(&all, from, to) };
+            let seen = played(&frames).1;
+            let line = check::text(&seen);
+            assert_eq!(Status::new(&seen), status, "{blind}, +{from}..{to}: {line}");
+            assert_eq!(line.contains("counters of kv-frontend-2"), blind, "+{from}..{to}: {line}");
+        }
+    }
 }
 
 #[test]

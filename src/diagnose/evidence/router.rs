@@ -50,6 +50,21 @@ pub struct RouterEvidence {
     pub unfed: Vec<(Arc<str>, u64)>,
     /// The number of routers whose own counters show KV events in their indexes.
     pub fed: usize,
+    /// What each router that is there found cached, of those that chose workers lately and reject no store for its parent.
+    pub hits: Vec<RouterHits>,
+}
+
+/// What one router found cached since it started, by its log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RouterHits {
+    /// Its pod.
+    pub pod: Arc<str>,
+    /// Requests whose cache hits are known.
+    pub known: u64,
+    /// Those without a cache hit.
+    pub zero: u64,
+    /// Those since the last with a cache hit.
+    pub unhit: u64,
 }
 
 /// Routers that reject stores because they lack the parent block.

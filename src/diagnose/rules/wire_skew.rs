@@ -1,5 +1,6 @@
 //! KVT019: KV events cannot be decoded, routers hear none of them, or processes run different Dynamo releases.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::diagnose::Origin;
@@ -8,9 +9,12 @@ use crate::diagnose::measure;
 use crate::diagnose::phrase::{Count, Phrase, phrase};
 use crate::diagnose::rules::blind::{self, Sight};
 use crate::diagnose::rules::block_size_mismatch::BlockSizeMismatch;
-use crate::diagnose::{Evidence, Finding, Member, Proof, Rule, Setting, Verdict};
+use crate::diagnose::{Evidence, Finding, Member, Proof, RouterHits, Rule, Setting, Verdict};
 use crate::domain::{Grade, Severity};
 use crate::dynamo::{flag, variable};
+
+/// The chance at which a router without any cache hit is doubted, were it to have hits as often as the others.
+const CHANCE: f64 = 0.01;
 
 pub(super) struct WireSkew;
 
@@ -32,7 +36,8 @@ impl Rule for WireSkew {
          discovery records, metrics, logs and the format of its KV events. Routers that hear none of the events are \
          found by their own counters (kv_cache_events_applied, from 1.0 on), which stay 0 while workers store blocks, if their \
          event plane ({variable::EVENT_PLANE}) is another than the workers', another router takes the events in, or no request has a \
-         cache hit although engines reuse prefixes. kvtop lint compares the event planes in manifests: those that are set, and the defaults of the release.\nGive frontend and workers the same event plane. Run frontend and workers from images \
+         cache hit although engines reuse prefixes. Where only logs tell of them, a router without a cache hit in 30 \
+         requests, beside others whose hits give that a chance of at most 1 %, keeps the verdict open. kvtop lint compares the event planes in manifests: those that are set, and the defaults of the release.\nGive frontend and workers the same event plane. Run frontend and workers from images \
          of the same Dynamo version."
     }
 
@@ -67,6 +72,14 @@ impl Rule for WireSkew {
             && let Some(members) = &evidence.mixed
         {
             return mixed(members, evidence).into();
+        }
+        if let Some(router) = without_hits(evidence) {
+            return Verdict::suspected(phrase!(
+                "needs the counters of {}, or a cache hit there: none of its last {} requests had one, although other \
+                 routers find cached blocks",
+                router.pod,
+                Count(router.unhit)
+            ));
         }
         if all == 0 {
             return Verdict::unknown("needs KV events (none in this window)");
@@ -111,6 +124,26 @@ impl Rule for WireSkew {
         )
         .into()
     }
+}
+
+/// Returns a router that finds nothing, for so many requests that chance does not explain it beside the hits of others,
+/// and where no setting or block size does.
+fn without_hits(evidence: &Evidence) -> Option<&RouterHits> {
+    let limits = &evidence.thresholds;
+    let least = limits.min_silent_routed_unseen;
+    let hits = &evidence.router.hits;
+    let seems_empty = |router: &&RouterHits| {
+        let others = hits.iter().filter(|other| other.pod != router.pod);
+        let [known, zero] =
+            others.fold([0, 0], |[known, zero], it| [known + it.known, zero + it.zero]);
+        let misses = zero as f64 / known.max(1) as f64;
+        known >= least && router.unhit >= least && misses.powf(router.unhit as f64) <= CHANCE
+    };
+    let router = hits.iter().find(seems_empty)?;
+    let models: BTreeSet<&str> = evidence.models.iter().map(|(_, model)| model.as_ref()).collect();
+    let predicts = evidence.settings.predicting.contains(&router.pod);
+    let differ = || matches!(BlockSizeMismatch.judge(evidence), Verdict::Found(_));
+    (models.len() < 2 && !predicts && !differ()).then_some(router)
 }
 
 /// Routers whose indexes take in none of the events that arrive here.

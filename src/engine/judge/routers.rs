@@ -3,12 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::diagnose::RouterHits;
 use crate::domain::Timestamp;
 use crate::engine::Setup;
 use crate::model::{PodWarnings, Slot, Slots};
 
 /// The longest time for which a new router and the one that it replaces both route, as in a rolling update.
 const ROLLS: Duration = Duration::from_secs(120);
+
+/// The time for which a choice or a rejected store counts for the present.
+const LATELY: Duration = Duration::from_secs(300);
 
 /// The moment at which the routers that run now had replaced others.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +59,21 @@ impl Setup<'_> {
         let shown = self.shown.cluster.pods().filter(|record| record.pod.role.is_router());
         starts.extend(shown.filter_map(|record| record.pod.started));
         starts.into_iter().min()
+    }
+
+    /// Returns what each router of now found cached since it started, where its log tells it. One that rejects stores for
+    /// their parents is judged by these.
+    pub(super) fn router_hits(&self, at: Timestamp) -> Vec<RouterHits> {
+        let lately = |last: Option<Timestamp>| last.is_some_and(|last| at.since(last) <= LATELY);
+        let there = self.choosing_routers().into_iter().filter(|(pod, known)| {
+            lately(known.last_routed) && !lately(known.last_parent) && !self.shown.is_deleted(pod)
+        });
+        let hits = there.map(|(pod, known)| {
+            let all = known.found.all();
+            let unhit = known.found.unhit();
+            RouterHits { pod: Arc::clone(pod), known: all.known, zero: all.zero, unhit }
+        });
+        hits.collect()
     }
 
     /// Returns the deployment's pods that were seen to choose workers, deleted ones too.

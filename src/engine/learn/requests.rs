@@ -143,6 +143,11 @@ impl Learner<'_> {
         if let Some(blocks) = decision.cached_blocks.filter(|_| !second) {
             self.known.routing.router.decisions_zero += u64::from(blocks <= 0.0);
             self.note_overlap(OverlapBy::Decision, rank, blocks, at);
+            // Nothing is found of a prompt shorter than a block.
+            if !short {
+                let router = self.known.routing.router.pod(&decision.router);
+                router.found.note(OverlapBy::Decision, blocks);
+            }
         }
         self.describe_decision(decision, rank, at, source);
         let stores = self.known.routing.decisions.decided(decision.clone(), short, at);
@@ -234,6 +239,7 @@ impl Learner<'_> {
         }
         let blocks = overlap.overlap_blocks as f64;
         self.note_overlap(OverlapBy::Completion, overlap.rank, blocks, at);
+        self.known.routing.router.pod(&overlap.router).found.note(OverlapBy::Completion, blocks);
         let Some(request) = &overlap.request else { return };
         if let Some(logit) = self.known.routing.decisions.overlap(request, blocks)
             && blocks <= 0.0
