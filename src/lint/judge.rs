@@ -120,9 +120,12 @@ impl<'a, 'b> Scene<'a, 'b> {
     }
 
     /// Returns true for a worker whose KV events count: one that computes prompts. Decode workers publish none by design,
-    /// and those beside prefill workers may be such.
+    /// and those beside prefill workers of the same model may be such. A model that is not named may be any.
     pub(super) fn computes_prompts(&self, part: &Part<'_>) -> bool {
-        let apart = self.workers().any(|(_, part)| part.role == Role::Prefill);
+        let may_be_same =
+            |other: &Part<'_>| other.model().zip(part.model()).is_none_or(|(one, two)| one == two);
+        let mut workers = self.workers();
+        let apart = workers.any(|(_, other)| other.role == Role::Prefill && may_be_same(other));
         if apart { part.role == Role::Prefill } else { part.role != Role::Decode }
     }
 

@@ -460,6 +460,25 @@ fn a_card_without_an_instance_is_no_side_of_a_difference() {
 }
 
 /// Prefill workers with blocks of 64 tokens, decode workers with 16, and one with `odd`.
+#[test]
+fn prefill_workers_of_one_model_excuse_no_silent_worker_of_another() {
+    let judged = |models: [&str; 2]| {
+        let mut evidence = healthy();
+        let (_, silence) = FIRES.iter().find(|(id, _)| *id == "KVT003").unwrap();
+        silence(&mut evidence);
+        for (rank, (role, model)) in
+            evidence.ranks.iter_mut().zip(["prefill", "backend"].into_iter().zip(models))
+        {
+            rank.role = Some(role.into());
+            evidence.models.push((rank.rank.worker, model.into()));
+        }
+        said(&kvtop::diagnose::rule("KVT003").unwrap().judge(&evidence))
+    };
+
+    assert_eq!(judged(["one", "two"]), "found");
+    assert_ne!(judged(["one", "one"]), "found");
+}
+
 fn disaggregated(releases: Releases, odd: (u64, &str, u32)) -> Verdict {
     let mut evidence = healthy();
     evidence.releases = releases;

@@ -102,3 +102,27 @@ fn encoders_do_not_turn_workers_into_a_disaggregated_deployment() {
     let lost = beside("1.4.2", "vllm", encode, "DYN_ROUTER_REPLICA_SYNC=true");
     assert_eq!(lost.flaws.iter().map(|flaw| flaw.id).collect::<Vec<_>>(), ["KVT101"]);
 }
+
+#[test]
+fn prefill_workers_of_one_model_excuse_no_silent_worker_of_another() {
+    let found = |model: &str| {
+        let linted = linted(&format!(
+            "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {{name: e}}\nspec:\n  services:\n    \
+             Frontend:\n      componentType: frontend\n      envs:\n        - {{name: DYN_ROUTER_MODE, value: kv}}\n      \
+             extraPodSpec: {{mainContainer: {{image: a/vllm-runtime:1.4.2}}}}\n    P:\n      componentType: worker\n      \
+             subComponentType: prefill\n      extraPodSpec:\n        mainContainer:\n          image: \
+             a/vllm-runtime:1.4.2\n          command: [python3, -m, dynamo.vllm]\n          args: [--model, m, \
+             --block-size, \"64\", --disaggregation-mode, prefill{VLLM_EVENTS}]\n    D:\n      componentType: worker\n      \
+             subComponentType: decode\n      extraPodSpec:\n        mainContainer:\n          image: \
+             a/vllm-runtime:1.4.2\n          command: [python3, -m, dynamo.vllm]\n          args: [--model, m, \
+             --block-size, \"64\", --disaggregation-mode, decode]\n    A:\n      componentType: worker\n      \
+             extraPodSpec:\n        mainContainer:\n          image: a/vllm-runtime:1.4.2\n          command: \
+             [python3, -m, dynamo.vllm]\n          args: [--model, {model}, --block-size, \"64\"]\n"
+        ));
+        let silent = linted.flaws.into_iter().filter(|flaw| flaw.id == "KVT003");
+        silent.map(|flaw| flaw.component).collect::<Vec<_>>()
+    };
+
+    assert_eq!(found("other"), ["A"]);
+    assert_eq!(found("m"), [""; 0], "beside prefill workers of its model it may only decode");
+}

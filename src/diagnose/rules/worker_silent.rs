@@ -2,6 +2,7 @@
 
 mod reported;
 
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use super::names;
@@ -11,7 +12,7 @@ use crate::diagnose::fix::{Fix, Part};
 use crate::diagnose::measure;
 use crate::diagnose::phrase::{Count, Phrase, phrase};
 use crate::diagnose::{Finding, Proof, Rule, Verdict, workers_of};
-use crate::domain::{ClaimOf, Grade, Role, Severity};
+use crate::domain::{ClaimOf, Grade, Role, Severity, WorkerId};
 use crate::model::Owed;
 
 /// Time for which a rank must have received requests before its silence counts: the first prompts are slow.
@@ -212,15 +213,26 @@ fn needs_requests(first: &RankEvidence, others: usize) -> Phrase {
     phrase!("needs more requests to {}{}: no KV event from there has been seen", first.name, others)
 }
 
-/// Tells which ranks should publish. With disaggregated prefill, only prefill workers do; encoders and workers for
-/// embeddings or images never do.
+/// Tells which ranks should publish. Of a model with disaggregated prefill, only prefill workers do; encoders and workers
+/// for embeddings or images never do. A model that is not known may be any.
 fn must_publish(evidence: &Evidence) -> impl Fn(&&RankEvidence) -> bool {
     let is = |rank: &RankEvidence, what: &str| {
         rank.role.as_deref().is_some_and(|role| role.to_ascii_lowercase().contains(what))
     };
-    let apart = evidence.present().any(|rank| is(rank, "prefill"));
+    let mut models: HashMap<WorkerId, Vec<&str>> = HashMap::new();
+    for (worker, model) in &evidence.models {
+        models.entry(*worker).or_default().push(model.as_ref());
+    }
+    let prefills = || evidence.present().filter(|rank| is(rank, "prefill"));
+    let any_apart = prefills().any(|rank| !models.contains_key(&rank.rank.worker));
+    let apart = prefills().filter_map(|rank| models.get(&rank.rank.worker)).flatten().copied();
+    let apart: BTreeSet<&str> = apart.collect();
+    let is_apart = move |rank: &RankEvidence| match models.get(&rank.rank.worker) {
+        None => any_apart || !apart.is_empty(),
+        Some(own) => any_apart || own.iter().any(|model| apart.contains(model)),
+    };
     let beside = |rank: &RankEvidence| rank.role.as_deref().is_some_and(Role::names_no_kv_blocks);
-    move |rank| !beside(rank) && !is(rank, "decode") && (!apart || is(rank, "prefill"))
+    move |rank| !beside(rank) && !is(rank, "decode") && (is(rank, "prefill") || !is_apart(rank))
 }
 
 /// Returns true for a worker that only routers' logs name, beside workers of other Dynamo namespaces: its events may be
