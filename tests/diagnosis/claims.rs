@@ -408,7 +408,7 @@ fn a_router_that_takes_in_no_event_is_found_by_its_counters() {
     assert_eq!(
         finding.summary.to_string(),
         "Routers listen for KV events over ZMQ, not where workers publish: their counters show none of the 200 store \
-         events that workers sent over NATS."
+         events that workers sent over NATS between two readings."
     );
     let fix = finding.fix.unwrap().sentence.to_string();
     assert_eq!(fix, "Set DYN_EVENT_PLANE=nats on the frontend, as the workers have it.");

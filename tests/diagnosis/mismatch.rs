@@ -164,7 +164,7 @@ fn one_worker_among_healthy_ones_is_found_and_named_alone() {
     );
     let fix = finding.fix.as_ref().unwrap();
     assert!(fix.sentence.clone().contains("then restart b. "), "{}", fix.sentence);
-    assert!(fix.restarts.clone().starts_with("restart of b; "), "{}", fix.restarts);
+    assert!(fix.restarts.clone().starts_with("restart of b, "), "{}", fix.restarts);
 }
 
 /// The recorded namespace, with the events and logs of a capture as those of its pods.

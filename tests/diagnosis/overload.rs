@@ -89,7 +89,7 @@ fn a_worker_past_its_limit_is_not_cleared_by_a_tail_that_is_short() {
     let Verdict::Unknown { missing, .. } = short else { panic!("{short:?}") };
     assert!(missing.to_string().contains("only 2.0 times the median"), "{missing}");
     let Verdict::Clear { note } = slow else { panic!("{slow:?}") };
-    assert!(note.to_string().ends_with("so is the median (0.70 s)"), "{note}");
+    assert!(note.to_string().contains("all requests are slow"), "{note}");
 }
 
 #[test]

@@ -225,6 +225,13 @@ fn missing(evidence: &Evidence, sight: &Sight, publishes: bool) -> Verdict {
             "needs store events or routers' logs: by their metrics routers found nothing cached for {} requests",
             Count(told.shares)
         )),
+        _ if !publishes && total.kv.counters.stores >= evidence.thresholds.min_stores => {
+            Verdict::unknown(phrase!(
+                "needs more store events with blocks: {} of {} are empty",
+                Count(total.kv.counters.empty_stores),
+                Count(total.kv.counters.stores)
+            ))
+        }
         _ if !publishes => Verdict::unknown(phrase!(
             "needs at least {} store events ({} so far)",
             evidence.thresholds.min_stores,
@@ -281,8 +288,8 @@ fn routed(evidence: &Evidence, sight: &Sight) -> Option<Mismatch> {
         severity: Severity::Critical,
         grade: if seen { Grade::Confirmed } else { Grade::Likely },
         summary: phrase!(
-            "Block sizes differ: the router hashes {}-token blocks, but workers publish {}-token blocks. {} of \
-             {} requests had no cache hit, although {} blocks are cached.",
+            "Block sizes differ: the router hashes {}-token blocks, but workers publish {}-token blocks. \
+             It found no cached block for {} of {} requests, although {} are cached.",
             router.tokens,
             workers.tokens,
             Count(warm.zero),

@@ -120,8 +120,8 @@ fn judge_blind(evidence: &Evidence, mut proofs: Vec<Proof>) -> Verdict {
     Finding {
         severity: Severity::Critical,
         grade: Grade::Likely,
-        summary: phrase!("Router and workers hash prompts differently: {} of {} requests had no cache hit, although engines \
-             reuse {} cached blocks.", Count(blind.zero), Count(blind.known), Count(evidence.tree.held)),
+        summary: phrase!("Router and workers hash prompts differently: for {} of {} requests the router found no cached block, \
+             although engines reuse their {} blocks.", Count(blind.zero), Count(blind.known), Count(evidence.tree.held)),
         effect: blind::EFFECT.into(),
         proofs,
         refuted_by: "One request with a cache hit.".into(),

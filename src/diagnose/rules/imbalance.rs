@@ -50,7 +50,7 @@ impl Rule for Imbalance {
         }
         if let Some(why) = evidence.unsettled() {
             return Verdict::unknown(phrase!(
-                "needs requests counted at least {} s after the last change of workers: {}",
+                "needs {} s without a change of workers before the counted requests: {}",
                 limits.settle_seconds,
                 why
             ));

@@ -59,7 +59,7 @@ impl Rule for KvPressure {
             let used = Decimal(most * 100.0, 0);
             return Verdict::clear(if *most >= limits.pressure {
                 phrase!(
-                    "up to {} % of KV blocks in use, and at least half of the capacity for cached prefixes",
+                    "not this fault: up to {} % of KV blocks in use, of which cached prefixes take at least half",
                     used
                 )
             } else {

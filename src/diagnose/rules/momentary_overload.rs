@@ -61,9 +61,9 @@ impl Rule for MomentaryOverload {
         }
         if first.p50 > objective {
             return Verdict::clear(phrase!(
-                "TTFT p95 {} is above the objective, and so is the median ({} s)",
-                text(first),
-                Decimal(first.p50, 2)
+                "not this fault: all requests are slow, not a few at a time (TTFT p50 {} s, p95 {})",
+                Decimal(first.p50, 2),
+                text(first)
             ));
         }
         let Some(fleet) = Fleet::new(&evidence.load.workers) else {

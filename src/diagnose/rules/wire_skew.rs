@@ -203,7 +203,7 @@ impl Unfed<'_> {
         let sent = Proof::new(measure::STORE_EVENTS, phrase!("{}", stores), Origin::KvEvents);
         let mut proofs = vec![taken.at(evidence.at), sent.at(evidence.at)];
         let counted = phrase!(
-            "{} counters show none of the {} store events that workers sent over {}",
+            "{} counters show none of the {} store events that workers sent over {} between two readings",
             whose,
             Count(self.stores),
             ours.to_uppercase()

@@ -434,24 +434,46 @@ fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding 
     let pods = silent.iter().map(|rank| rank.pod.as_ref());
     let part = if off.len() == silent.len() { evidence.components(pods) } else { None };
     let have = if silent.len() == 1 { "has" } else { "have" };
+    let noun =
+        if evidence.present().any(|rank| rank.rank.dp_rank.0 > 0) { "rank" } else { "worker" };
     let others = match loud {
-        1 => Phrase::from("the other rank is publishing"),
-        loud => phrase!("{} other ranks are publishing", loud),
+        1 => phrase!("the other {} is publishing", noun),
+        loud => phrase!("{} other {}s are publishing", loud, noun),
+    };
+    // What was published earlier is of a process that has ended.
+    let again = silent.iter().all(|rank| spoke_before_its_start(rank));
+    let since = match (again, silent.len()) {
+        (false, _) => "",
+        (true, 1) => " since its restart",
+        (true, _) => " since their restart",
     };
     Finding {
         severity: Severity::Critical,
         grade: if off.is_empty() { Grade::Likely } else { Grade::Confirmed },
-        summary: phrase!("{} {} published no KV events despite receiving {} requests; {}.", names.join(", "), have, routed, others),
-        effect: "The router assumes an empty cache there, so no request is routed there for its cached prefix."
-            .into(),
+        summary: phrase!(
+            "{} {} published no KV events{} despite receiving {} requests; {}.",
+            names.join(", "),
+            have,
+            since,
+            routed,
+            others
+        ),
+        effect: if again {
+            "Routers know nothing of what is cached there now, so no request is routed there for it.".into()
+        } else {
+            "The router assumes an empty cache there, so no request is routed there for its cached prefix.".into()
+        },
         proofs,
         refuted_by: "One KV event from this worker.".into(),
         competing: vec![
-            "KVT004: kvtop receives events of other workers, so the event plane is visible."
-                .into(),
+            "KVT004: kvtop receives events of other workers, so the event plane is visible.".into(),
         ],
         fix: Some(Fix {
-            sentence: phrase!("Restart {} with {} to enable KV events.", names.join(", "), evidence.publish_flags()),
+            sentence: phrase!(
+                "Restart {} with {} to enable KV events.",
+                names.join(", "),
+                evidence.publish_flags()
+            ),
             changes: part.and_then(|part| evidence.publish(part)).into_iter().collect(),
             restarts: "restart of that worker, which loses its KV cache".into(),
             ..Fix::default()

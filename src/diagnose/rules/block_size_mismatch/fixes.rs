@@ -19,6 +19,10 @@ const WORKERS: &str = "rolling restart of every worker; each one loses its KV ca
 const ALL_WORKERS: &str =
     "all workers stop before the first one starts again; each one loses its KV cache";
 
+/// The cost of restarting one worker, and each of several.
+const ALONE: &str = ", which loses its KV cache";
+const EACH: &str = "; each one loses its KV cache";
+
 /// Users' documents suggest this setting, so the fix states that it does not help.
 fn frontend_will_not_do() -> Phrase {
     phrase!("Setting {} on the frontend will not fix this.", variable::KV_CACHE_BLOCK_SIZE)
@@ -54,12 +58,15 @@ pub(super) fn worker_fix(
         return (stray_publisher_fix(evidence, publisher, engine, names), Some(engine.tokens));
     }
     let size = publisher.map_or(Phrase::from("the published size"), |size| phrase!("{}", size));
-    let all = names.is_empty();
+    let (all, one) = (names.is_empty(), names.len() == 1);
     let names = names.join(", ");
     let (restart, restarts) = if all {
         (Phrase::from("do a rolling restart of the workers"), WORKERS.into())
     } else {
-        (phrase!("restart {}", names), phrase!("restart of {}; each one loses its KV cache", names))
+        (
+            phrase!("restart {}", names),
+            phrase!("restart of {}{}", names, if one { ALONE } else { EACH }),
+        )
     };
     let alternative = if all { alternative(sizes) } else { Phrase::default() };
     // The action comes first: small screens show little more.

@@ -1,7 +1,7 @@
 //! Fixes that give publishers the block size of engines.
 
 use super::{
-    ALL_WORKERS, EngineSetting, frontend_too, frontend_will_not_do, restart_of_cards,
+    ALL_WORKERS, ALONE, EACH, EngineSetting, frontend_too, frontend_will_not_do, restart_of_cards,
     worker_size_flag,
 };
 use crate::diagnose::evidence::{Evidence, Ground, SizeClaim};
@@ -48,7 +48,7 @@ pub(super) fn stray_publisher_fix(
     );
     Fix {
         sentence,
-        restarts: phrase!("restart of {}; each one loses its KV cache", who),
+        restarts: phrase!("restart of {}{}", who, if names.len() == 1 { ALONE } else { EACH }),
         ..Fix::default()
     }
 }
