@@ -51,6 +51,7 @@ fn demo(simulation: &Simulation, steps: usize) -> Feed {
         about: simulation.about().to_owned(),
         fixed: taken,
         fix: simulation.fix_text().unwrap_or_default(),
+        mends: simulation.scenario().mends(),
         steps_taken: steps,
         next_step: simulation.scenario().step(steps).map(|step| step.does),
         users: steering.users,

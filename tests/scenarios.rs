@@ -38,6 +38,7 @@ fn picture(scenario: Scenario, seconds: u64) -> Snapshot {
         about: simulation.about().to_owned(),
         fixed: false,
         fix: simulation.fix_text().unwrap_or_default(),
+        mends: scenario.mends(),
         steps_taken: 0,
         next_step: scenario.step(0).map(|step| step.does),
         users: simulation.steering().users,

@@ -157,6 +157,7 @@ impl Told {
             about: self.scenario.about().to_owned(),
             fixed: self.steps_taken > 0 && self.steps_taken >= steps.len(),
             fix: fill(next),
+            mends: self.scenario.mends(),
             steps_taken: self.steps_taken,
             next_step: self.scenario.step(self.steps_taken).map(|step| step.does),
             users: self.steering.users,

@@ -82,6 +82,20 @@ impl Scenario {
         GTC_DEMO_WORDS.get(taken).copied()
     }
 
+    /// Returns the name of the finding that its first step ends; empty where nothing is broken.
+    pub fn mends(self) -> &'static str {
+        match self {
+            Self::GtcDemo | Self::Fleet8 | Self::Mismatch | Self::RouterMismatch => {
+                "block-size-mismatch"
+            }
+            Self::Fleet16 => "router-not-kv",
+            Self::Healthy => "",
+            Self::NoHistory => "router-without-history",
+            Self::Churn => "cache-churn",
+            Self::Silent => "worker-silent",
+        }
+    }
+
     /// Returns the first of its steps, which repairs what is wrong; none where nothing is broken.
     pub fn fix_text(self) -> Option<&'static str> {
         self.steps().first().copied()

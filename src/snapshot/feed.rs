@@ -56,6 +56,8 @@ pub struct DemoState {
     pub fixed: bool,
     /// The effect of the fix, in one sentence; empty when there is nothing to fix.
     pub fix: String,
+    /// The name of the finding that it ends; empty when there is nothing to fix.
+    pub mends: &'static str,
     /// Number of story steps taken.
     pub steps_taken: usize,
     /// The next step of the story, in a few words; none after the last. The first is the fix.

@@ -73,6 +73,10 @@ impl RolloutRow {
             0 => String::new(),
             pods => format!(", {} of {pods} pods restarted", self.restarted),
         };
+        let pods = match self.pods.saturating_sub(self.restarted + self.waiting.len()) {
+            0 => pods,
+            away => format!("{pods}, {away} not back yet"),
+        };
         Some(format!("fix applied{at}{pods}"))
     }
 }

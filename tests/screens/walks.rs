@@ -39,6 +39,7 @@ fn scenario(scenario: Scenario) -> Place {
     let demo = DemoState {
         scenario: name,
         fix,
+        mends: scenario.mends(),
         next_step: Some("applies the fix"),
         ..DemoState::default()
     };

@@ -271,6 +271,7 @@ pub(crate) fn mismatch() -> Snapshot {
         scenario: String::from("mismatch"),
         about: String::from("Workers publish 32-token blocks, their engines have 16."),
         fix: String::from("Workers restart with --kv-block-size 16."),
+        mends: "block-size-mismatch",
         next_step: Some("applies the fix"),
         ..DemoState::default()
     });

@@ -171,7 +171,11 @@ fn resolved(canvas: &mut Canvas<'_>, area: Rect, finding: &FindingRow, snapshot:
             let mut parts = better.get(..good).unwrap_or_default().to_vec();
             if bad > 0 {
                 let worse = worse.get(..bad).unwrap_or_default().join(", ");
-                parts.push(format!("while caches refill: {worse}"));
+                let fills = snapshot.refilling().is_some();
+                parts.push(format!(
+                    "{}: {worse}",
+                    if fills { "while caches refill" } else { "worse" }
+                ));
             }
             if !parts.is_empty() {
                 let parts = parts.join(&dot);
@@ -303,6 +307,8 @@ pub(super) struct FeltChange {
     pub said: String,
     /// True where the new value is the better one.
     pub better: bool,
+    /// True where it is the time to the first token.
+    pub of_first_tokens: bool,
 }
 
 /// Returns what users feel now beside what they felt before the last change, where that differs.
@@ -315,7 +321,7 @@ pub(super) fn changes(snapshot: &Snapshot, glyphs: &Glyphs) -> Vec<FeltChange> {
         let (before, now) = (text::whole_percent(was), text::whole_percent(is));
         if before != now {
             let said_now = format!("{name} {before} {arrow} {now} %");
-            said.push(FeltChange { said: said_now, better: is > was });
+            said.push(FeltChange { said: said_now, better: is > was, of_first_tokens: false });
         }
     };
     share("router finds", before.found, now.found);
@@ -326,7 +332,8 @@ pub(super) fn changes(snapshot: &Snapshot, glyphs: &Glyphs) -> Vec<FeltChange> {
         // Less than two in a hundred is noise.
         if before != now && (was - is).abs() > 0.02 * was.max(is) {
             let said_now = format!("{name} {before} {arrow} {now} s");
-            said.push(FeltChange { said: said_now, better: is < was });
+            let of_first_tokens = name.starts_with("TTFT");
+            said.push(FeltChange { said: said_now, better: is < was, of_first_tokens });
         }
     };
     let part = |pair: Option<[f64; 2]>, at: usize| pair.map(|pair| pair[at]);
@@ -361,7 +368,7 @@ impl Banner<'_> {
     /// Returns true where the fix can be tried: a key acts on what is now.
     fn applies_here(&self) -> bool {
         !self.past
-            && matches!(&self.snapshot.feed, Feed::Demo(demo) if demo.steps_taken == 0 && !demo.fix.is_empty())
+            && matches!(&self.snapshot.feed, Feed::Demo(demo) if demo.steps_taken == 0 && demo.mends == self.finding.name)
     }
 
     /// Returns mark and id, with the word between them where there is room.

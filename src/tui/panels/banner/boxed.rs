@@ -60,15 +60,16 @@ fn paragraphs(
     let rollout = finding.fix.as_ref().and_then(|fix| fix.rollout.as_ref());
     let mut paragraphs = Vec::new();
     if heals(finding) {
-        if let Some(progress) = rollout.and_then(progress) {
+        if let Some(progress) = rollout.and_then(|rollout| progress(rollout, true)) {
             paragraphs.push(paragraph("", &progress, Role::Title));
-        }
-        // Before the figures: it explains why first tokens come later than before the cure.
-        if let Some(refill) = snapshot.refilling() {
-            paragraphs.push(paragraph("", &filling(&refill, wide), Role::Fg));
         }
         let (better, worse): (Vec<_>, Vec<_>) =
             changes(snapshot, glyphs).into_iter().partition(|it| it.better);
+        // Before the figures: it explains why first tokens come later than before the cure, where they do.
+        if let Some(refill) = snapshot.refilling() {
+            let slower = worse.iter().any(|it| it.of_first_tokens);
+            paragraphs.push(paragraph("", &filling(&refill, slower, wide), Role::Fg));
+        }
         for (felt, role) in [(better, Role::Resolved), (worse, Role::Warn)] {
             let felt: Vec<String> = felt.into_iter().map(|it| it.said).collect();
             if !felt.is_empty() {
@@ -90,7 +91,8 @@ fn paragraphs(
             None if !roomy => paragraphs.push(paragraph("", &finding.effect, Role::Fg)),
             None => {}
         }
-        if let Some(progress) = rollout.and_then(progress) {
+        // The fix names the pods that are still to restart.
+        if let Some(progress) = rollout.and_then(|rollout| progress(rollout, false)) {
             paragraphs.push(paragraph("SO FAR", &progress, Role::Warn));
         }
         let restarts = finding.fix.as_ref().map_or("", |fix| fix.restarts.as_str());
@@ -135,7 +137,7 @@ fn indent(label: &str) -> usize {
 }
 
 /// Says that caches fill, which explains slow first tokens right after a restart; in one line where that is possible.
-fn filling(refill: &Refill, wide: usize) -> String {
+fn filling(refill: &Refill, slower: bool, wide: usize) -> String {
     let (caches, until) = match refill.workers {
         1 => ("1 cache is", "it is"),
         several => (&*format!("{several} caches are"), "they are"),
@@ -143,14 +145,18 @@ fn filling(refill: &Refill, wide: usize) -> String {
     let stored = text::short(refill.stored);
     let stored = stored.trim();
     let evicted = text::short(refill.evicted);
+    let effect = |is: &str| {
+        if slower { format!(": TTFT {is} higher until {until} warm") } else { String::new() }
+    };
+    let evicted = evicted.trim();
     let long = format!(
-        "{caches} refilling ({stored} blocks/s stored, {} evicted): TTFT stays higher until {until} warm.",
-        evicted.trim()
+        "{caches} refilling ({stored} blocks/s stored, {evicted} evicted){}.",
+        effect("stays")
     );
     if text::width(&long) <= wide {
         return long;
     }
-    format!("{caches} refilling ({stored} blocks/s): TTFT is higher until {until} warm.")
+    format!("{caches} refilling ({stored} blocks/s){}.", effect("is"))
 }
 
 /// Returns true once a finding heals: nothing shows it any more, or pods restart with the fix.
@@ -160,13 +166,14 @@ pub(super) fn heals(finding: &FindingRow) -> bool {
     finding.resolved.is_none() && (finding.mending.is_some() || restarts)
 }
 
-/// Returns how far a fix has come, in a sentence; none while it is not applied.
-fn progress(rollout: &RolloutRow) -> Option<String> {
+/// Returns how far a fix has come, in a sentence, with the pods that are still to restart where these are asked for; none
+/// while it is not applied.
+fn progress(rollout: &RolloutRow, names_pods: bool) -> Option<String> {
     let mut said = rollout.text()?;
     if let Some(first) = said.get_mut(..1) {
         first.make_ascii_uppercase();
     }
-    if !rollout.waiting.is_empty() {
+    if names_pods && !rollout.waiting.is_empty() {
         said.extend(["; still to restart: ", &rollout.waiting.join(", ")]);
     }
     Some(said + ".")
