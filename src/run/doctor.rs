@@ -54,6 +54,12 @@ pub(super) async fn doctor(
 async fn examine(source: &SourceArgs, config: &Config) -> Vec<Check> {
     let mut checks = Vec::new();
     match live::start(source).await {
+        Err(RunError::Nowhere(why)) => {
+            let said = format!("no deployment given ({})", why.sentence());
+            let check = Check::new("sources", "start", Verdict::Failed, said);
+            let how = "name one: -n NAMESPACE in Kubernetes, or --nats-url, --zmq, --etcd-url or --discovery-dir";
+            checks.push(check.advise(how));
+        }
         Err(error) => {
             checks.push(Check::new("sources", "start", Verdict::Failed, chain(&error)));
         }

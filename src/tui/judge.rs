@@ -84,6 +84,8 @@ pub fn worker(row: &WorkerRow, limits: &Limits, found: State) -> Verdict {
         unknown("warming")
     } else if publishes_empty(row, limits) {
         verdict(figure(true, found), "empty stores")
+    } else if row.counters.stores == 0 {
+        unknown("no stores")
     } else {
         verdict(State::Ok, "ok")
     }

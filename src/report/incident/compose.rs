@@ -150,7 +150,11 @@ fn felt(incident: &Incident, blocks: &mut Vec<Block>) {
         // Before it attached kvtop judged nothing, so figures are all that can be compared.
         columns.extend(past::earliest(incident).map(|moment| ("Earliest known", moment)));
     } else if let Some(worst) = worst {
-        let before = moments.iter().rfind(|moment| moment.at < worst.raised);
+        let well = |moment: &&Moment| {
+            let wrong = [Some(Standing::Critical), Some(Standing::Warning)];
+            moment.at < worst.raised && !wrong.contains(&moment.standing)
+        };
+        let before = moments.iter().rfind(well);
         let during = at_its_worst(moments, worst);
         columns.extend(before.map(|moment| ("Before", moment)));
         columns.extend(during.map(|moment| ("During", moment)));

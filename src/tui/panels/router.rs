@@ -263,7 +263,17 @@ fn latency(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
             part(text, if late { State::Warn.role() } else { Role::Fg })
         }
         None => mean().map_or_else(
-            || missing("no frontend metrics", glyphs),
+            // A frontend that tells its queue is scraped.
+            || {
+                missing(
+                    if router.queued.is_some() {
+                        "no first token in the last min"
+                    } else {
+                        "no frontend metrics"
+                    },
+                    glyphs,
+                )
+            },
             |mean| part(format!("mean {mean:.2} s"), Role::Fg),
         ),
     };

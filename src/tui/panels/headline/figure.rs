@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::Tile;
+use crate::domain::Stake;
 use crate::snapshot::{Knowledge, Latency, Snapshot, WorkerRow};
 use crate::tui::judge::{self, State};
 use crate::tui::panels::PanelContext;
@@ -332,11 +333,18 @@ impl Figure {
             // Blocks may be missing, and others may be gone.
             (format!("{} {}", glyphs.unknown, text::thousands(blocks)), Role::Unknown)
         } else {
-            let role = if blocks == 0 { Role::Warn } else { Role::Title };
+            let role =
+                if blocks == 0 || lost_by_routers(snapshot) { Role::Warn } else { Role::Title };
             (text::thousands(blocks), role)
         };
+        // The routers' own index holds less of it then.
+        let values = if lost_by_routers(snapshot) {
+            vec![format!("{value} in kvtop's copy"), value]
+        } else {
+            vec![value]
+        };
         let points = &context.timeline.series.tree_size.points;
-        self.plain(vec![value], role).over(context, points, sparkline::largest(points, 1.0))
+        self.plain(values, role).over(context, points, sparkline::largest(points, 1.0))
     }
 
     fn usage(self, context: &PanelContext<'_>, glyphs: &Glyphs) -> Tile {
@@ -397,6 +405,15 @@ impl Tile {
     fn over(self, context: &PanelContext<'_>, points: &[Option<f64>], top: f64) -> Self {
         Self { course: Some((context.timeline.up_to_cursor(points), top)), ..self }
     }
+}
+
+/// Returns true while routers are found to have lost what kvtop's copy of the index holds.
+fn lost_by_routers(snapshot: &Snapshot) -> bool {
+    let mut checks = snapshot.checks.iter().filter(|check| check.stake == Stake::History);
+    checks.any(|check| {
+        let mut open = snapshot.findings.iter().filter(|row| row.mending.is_none());
+        open.any(|row| row.id == check.id && row.resolved.is_none())
+    })
 }
 
 fn present(snapshot: &Snapshot) -> impl Iterator<Item = &WorkerRow> {

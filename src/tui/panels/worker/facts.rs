@@ -65,8 +65,11 @@ fn place(sheet: &mut Sheet, entry: &Entry<'_>, context: &PanelContext<'_>, glyph
     let (state, role) = pod_state(pod);
     let age = pod.started.map(|at| format!("for {} ", text::span(context.now.since(at))));
     let age = age.unwrap_or_default();
-    let restarts = text::thousands(pod.restarts);
-    sheet.say("", &format!("{state} {age}{dot} {restarts} restarts"), role);
+    let restarts = match pod.restarts {
+        1 => String::from("1 restart"),
+        several => format!("{} restarts", text::thousands(several)),
+    };
+    sheet.say("", &format!("{state} {age}{dot} {restarts}"), role);
     let node = pod.node.as_deref().unwrap_or(unsaid);
     let ip = pod.ip.as_deref().unwrap_or(unsaid);
     sheet.say("NODE", &format!("{node} {dot} address {ip}"), Role::Fg);
@@ -107,7 +110,8 @@ fn blocks(sheet: &mut Sheet, row: &WorkerRow, context: &PanelContext<'_>, glyphs
     let exact = text::thousands;
     let change = row.change.map_or_else(|| glyphs.none.to_owned(), text::signed);
     if context.snapshot.hears_events() {
-        let (accepted, held) = (exact(row.accepted), exact(row.held));
+        let least = if row.is_whole() { "" } else { glyphs.least };
+        let [accepted, held] = [row.accepted, row.held].map(|it| format!("{least}{}", exact(it)));
         let said = format!("{accepted} in the index {dot} {held} held {dot} {change}/s");
         sheet.say("BLOCKS", &said, Role::Fg);
     } else {
