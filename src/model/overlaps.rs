@@ -127,10 +127,12 @@ pub struct Found {
 }
 
 impl Found {
-    /// Counts a request that overlaps in so many blocks.
-    pub fn note(&mut self, by: OverlapBy, blocks: f64) {
-        self.all.note(by, blocks);
-        self.since_hit.note_since_hit(by, blocks);
+    /// Counts a request that overlaps in so many blocks, unless it is `excused` from hitting anything.
+    pub fn note_unless(&mut self, excused: bool, by: OverlapBy, blocks: f64) {
+        if !excused {
+            self.all.note(by, blocks);
+            self.since_hit.note_since_hit(by, blocks);
+        }
     }
 
     /// Returns the counts of all requests.

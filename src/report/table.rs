@@ -5,8 +5,20 @@ use crate::snapshot::{Snapshot, WorkerRow};
 
 /// The columns, in order.
 const COLUMNS: [&str; 14] = [
-    "worker", "id", "rank", "pod", "blocks", "cached", "held", "kv%", "stores", "rejected",
-    "removed", "unknown", "rejected%", "routed",
+    "worker",
+    "id",
+    "rank",
+    "pod",
+    "blocks",
+    "cached",
+    "held",
+    "kv%",
+    "stores",
+    "rejected",
+    "removed",
+    "unknown",
+    "rejected%",
+    "routed",
 ];
 
 /// The mark of a count that is a lower bound.

@@ -141,8 +141,8 @@ pub struct WorkerRow {
     pub gone: bool,
     /// The time discovery said so; none while it is there.
     pub left: Option<Timestamp>,
-    /// True when it still publishes, or requests are still routed to it, long after that.
-    pub lives_on: bool,
+    /// The time of its last event or request, where it goes on long after it left.
+    pub lives_on: Option<Timestamp>,
     /// Knowledge of its earlier blocks.
     pub knowledge: Knowledge,
     /// Blocks a router that saw every event would hold for it, device tier.
@@ -213,7 +213,7 @@ pub struct WorkerRow {
 impl WorkerRow {
     /// Returns true when it left and does nothing more.
     pub fn is_away(&self) -> bool {
-        self.gone && !self.lives_on
+        self.gone && self.lives_on.is_none()
     }
 
     /// Returns true when all of its blocks are known, those stored before kvtop attached too.

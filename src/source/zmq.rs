@@ -287,12 +287,7 @@ impl Source {
         troubles.sort();
         troubles.dedup();
         let listed = failed.iter().filter(|(other, ..)| !other).take(UNREACHED_LISTED);
-        let unreached = listed.map(|(_, target, why)| Unreached {
-            address: Arc::clone(target.endpoint.as_str()),
-            why: Arc::clone(&why.text),
-            from: Arc::clone(&target.from),
-        });
-        let unreached: Vec<Unreached> = unreached.collect();
+        let unreached = listed.map(|(_, target, why)| unreached(target, why)).collect();
         if targets.len() > self.links.len() {
             reasons.push(format!("at most {} are opened", self.spec.limits.connections));
         }
@@ -322,6 +317,14 @@ impl Source {
         self.notes.peers(peers, unreached);
         self.notes.count(self.losses.dropped, interruptions);
         self.notes.tell();
+    }
+}
+
+fn unreached(target: &ZmqTarget, why: &Reason) -> Unreached {
+    Unreached {
+        address: Arc::clone(target.endpoint.as_str()),
+        why: Arc::clone(&why.text),
+        from: Arc::clone(&target.from),
     }
 }
 

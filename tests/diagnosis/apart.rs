@@ -225,7 +225,7 @@ fn uneven_shares_are_no_more_than_a_note_once_nothing_is_asked() {
 }
 
 /// Returns the frames as they come where the clocks of nodes are `seconds` ahead.
-fn with_nodes_ahead(frames: Vec<Frame>, seconds: i64) -> Vec<Frame> {
+fn with_nodes_ahead(frames: &[Frame], seconds: i64) -> Vec<Frame> {
     let text_of = |frame: &Frame| match &frame.body {
         Body::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         Body::Parts(_) => String::new(),
@@ -246,7 +246,7 @@ fn with_nodes_ahead(frames: Vec<Frame>, seconds: i64) -> Vec<Frame> {
         Frame::new(frame.at, frame.origin.clone(), later)
     };
     let moved: Vec<Frame> = frames.iter().cloned().map(ahead).collect();
-    assert!(moved.iter().zip(&frames).any(|(moved, frame)| text_of(moved) != text_of(frame)));
+    assert!(moved.iter().zip(frames).any(|(moved, frame)| text_of(moved) != text_of(frame)));
     moved
 }
 
@@ -258,7 +258,7 @@ fn clocks_that_differ_lose_no_event_and_hide_no_fault() {
         ("stories/silent_since_its_restart_090", &["KVT003"]),
     ] {
         for seconds in [3, 60] {
-            let seen = played(&with_nodes_ahead(recorded(name), seconds)).1;
+            let seen = played(&with_nodes_ahead(&recorded(name), seconds)).1;
 
             assert_eq!(wrong(&seen), known, "{name}, {seconds} s ahead: {}", check::text(&seen));
         }

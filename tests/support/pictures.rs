@@ -24,7 +24,7 @@ pub(crate) fn worker(number: u64, pod: &str) -> WorkerRow {
         role: Some(String::from("worker")),
         gone: false,
         left: None,
-        lives_on: false,
+        lives_on: None,
         knowledge: Knowledge::Complete,
         accepted: 9_102 + number * 77,
         held: 9_102 + number * 77,

@@ -73,13 +73,8 @@ impl Rule for WireSkew {
         {
             return mixed(members, evidence).into();
         }
-        if let Some(router) = without_hits(evidence) {
-            return Verdict::suspected(phrase!(
-                "needs the counters of {}, or a cache hit there: none of its last {} requests had one, although other \
-                 routers find cached blocks",
-                router.pod,
-                Count(router.unhit)
-            ));
+        if let Some(doubt) = without_hits(evidence) {
+            return doubt;
         }
         if all == 0 {
             return Verdict::unknown("needs KV events (none in this window)");
@@ -126,9 +121,9 @@ impl Rule for WireSkew {
     }
 }
 
-/// Returns a router that finds nothing, for so many requests that chance does not explain it beside the hits of others,
+/// Returns the verdict where a router finds nothing, for so many requests that chance does not explain it beside the hits of others,
 /// and where no setting or block size does.
-fn without_hits(evidence: &Evidence) -> Option<&RouterHits> {
+fn without_hits(evidence: &Evidence) -> Option<Verdict> {
     let limits = &evidence.thresholds;
     let least = limits.min_silent_routed_unseen;
     let hits = &evidence.router.hits;
@@ -143,7 +138,15 @@ fn without_hits(evidence: &Evidence) -> Option<&RouterHits> {
     let models: BTreeSet<&str> = evidence.models.iter().map(|(_, model)| model.as_ref()).collect();
     let predicts = evidence.settings.predicting.contains(&router.pod);
     let differ = || matches!(BlockSizeMismatch.judge(evidence), Verdict::Found(_));
-    (models.len() < 2 && !predicts && !differ()).then_some(router)
+    if models.len() > 1 || predicts || differ() {
+        return None;
+    }
+    Some(Verdict::suspected(phrase!(
+        "needs the counters of {}, or a cache hit there: none of its last {} requests had one, although other \
+         routers find cached blocks",
+        router.pod,
+        Count(router.unhit)
+    )))
 }
 
 /// Routers whose indexes take in none of the events that arrive here.

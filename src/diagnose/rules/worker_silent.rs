@@ -39,6 +39,12 @@ const USUAL_BLOCK: u32 = 64;
 /// Time since its last request for which that counts.
 const STOPPED_LATELY: Duration = Duration::from_secs(300);
 
+/// What follows from the silence of a worker that never published, and of one that did before it restarted.
+const LOOKS_EMPTY: &str =
+    "The router assumes an empty cache there, so no request is routed there for its cached prefix.";
+const UNKNOWN_NOW: &str =
+    "Routers know nothing of what is cached there now, so no request is routed there for it.";
+
 pub(super) struct WorkerSilent;
 
 impl Rule for WorkerSilent {
@@ -404,6 +410,25 @@ fn is_heard(evidence: &Evidence) -> bool {
     evidence.router.tally.routed >= evidence.thresholds.min_silent_routed
 }
 
+/// Tells since when these ranks are silent, where they published before their processes started `anew`.
+fn since_when(silent: &[&RankEvidence], anew: bool) -> &'static str {
+    match (anew, silent.len()) {
+        (false, _) => "",
+        (true, 1) => " since its restart",
+        (true, _) => " since their restart",
+    }
+}
+
+/// Tells how many others publish.
+fn others_publish(evidence: &Evidence, loud: usize) -> Phrase {
+    let ranked = evidence.present().any(|rank| rank.rank.dp_rank.0 > 0);
+    let noun = if ranked { "rank" } else { "worker" };
+    match loud {
+        1 => phrase!("the other {} is publishing", noun),
+        loud => phrase!("{} other {}s are publishing", loud, noun),
+    }
+}
+
 fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding {
     let names: Vec<String> = silent.iter().map(|rank| Evidence::name_of(rank)).collect();
     let routed = Count(silent.iter().map(|rank| rank.tally.requests.routed).sum());
@@ -434,19 +459,8 @@ fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding 
     let pods = silent.iter().map(|rank| rank.pod.as_ref());
     let part = if off.len() == silent.len() { evidence.components(pods) } else { None };
     let have = if silent.len() == 1 { "has" } else { "have" };
-    let noun =
-        if evidence.present().any(|rank| rank.rank.dp_rank.0 > 0) { "rank" } else { "worker" };
-    let others = match loud {
-        1 => phrase!("the other {} is publishing", noun),
-        loud => phrase!("{} other {}s are publishing", loud, noun),
-    };
-    // What was published earlier is of a process that has ended.
-    let again = silent.iter().all(|rank| spoke_before_its_start(rank));
-    let since = match (again, silent.len()) {
-        (false, _) => "",
-        (true, 1) => " since its restart",
-        (true, _) => " since their restart",
-    };
+    let others = others_publish(evidence, loud);
+    let anew = silent.iter().all(|rank| spoke_before_its_start(rank));
     Finding {
         severity: Severity::Critical,
         grade: if off.is_empty() { Grade::Likely } else { Grade::Confirmed },
@@ -454,15 +468,11 @@ fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding 
             "{} {} published no KV events{} despite receiving {} requests; {}.",
             names.join(", "),
             have,
-            since,
+            since_when(silent, anew),
             routed,
             others
         ),
-        effect: if again {
-            "Routers know nothing of what is cached there now, so no request is routed there for it.".into()
-        } else {
-            "The router assumes an empty cache there, so no request is routed there for its cached prefix.".into()
-        },
+        effect: if anew { UNKNOWN_NOW } else { LOOKS_EMPTY }.into(),
         proofs,
         refuted_by: "One KV event from this worker.".into(),
         competing: vec![

@@ -102,8 +102,8 @@ impl Learner<'_> {
         if !second {
             self.count_routed(live, at);
         }
-        self.known.routing.router.last_tree_size =
-            decision.tree_size.or(self.known.routing.router.last_tree_size);
+        let last_tree_size = &mut self.known.routing.router.last_tree_size;
+        *last_tree_size = decision.tree_size.or(*last_tree_size);
         let dp_rank = decision.dp_rank.unwrap_or_default();
         let rank = WorkerRank { worker: decision.worker, dp_rank };
         self.known.index.explorer.decided(decision, rank, &self.known.index.mirror, at);
@@ -118,11 +118,8 @@ impl Learner<'_> {
                 counts.short += u64::from(short);
             }
             if let Some(request) = &decision.request {
-                self.known.routing.prefixes.reuse.request(
-                    u32::try_from(index).unwrap_or(u32::MAX),
-                    request,
-                    at,
-                );
+                let number = u32::try_from(index).unwrap_or(u32::MAX);
+                self.known.routing.prefixes.reuse.request(number, request, at);
             }
             if let Some(record) = self.known.fleet.workers.ranks_mut().get_mut(index) {
                 record.note_begun(at);
@@ -144,10 +141,8 @@ impl Learner<'_> {
             self.known.routing.router.decisions_zero += u64::from(blocks <= 0.0);
             self.note_overlap(OverlapBy::Decision, rank, blocks, at);
             // Nothing is found of a prompt shorter than a block.
-            if !short {
-                let router = self.known.routing.router.pod(&decision.router);
-                router.found.note(OverlapBy::Decision, blocks);
-            }
+            let router = self.known.routing.router.pod(&decision.router);
+            router.found.note_unless(short, OverlapBy::Decision, blocks);
         }
         self.describe_decision(decision, rank, at, source);
         let stores = self.known.routing.decisions.decided(decision.clone(), short, at);
@@ -239,7 +234,8 @@ impl Learner<'_> {
         }
         let blocks = overlap.overlap_blocks as f64;
         self.note_overlap(OverlapBy::Completion, overlap.rank, blocks, at);
-        self.known.routing.router.pod(&overlap.router).found.note(OverlapBy::Completion, blocks);
+        let found = &mut self.known.routing.router.pod(&overlap.router).found;
+        found.note_unless(false, OverlapBy::Completion, blocks);
         let Some(request) = &overlap.request else { return };
         if let Some(logit) = self.known.routing.decisions.overlap(request, blocks)
             && blocks <= 0.0

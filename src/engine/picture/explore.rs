@@ -49,7 +49,8 @@ pub(in crate::engine) fn prefixes(
     };
     // The other browser remembers the page that somebody looks at.
     let page = Arc::new(page(known, &mut browsing.coarse, &query, workers, at));
-    browsing.prefixes = Some((at, Arc::clone(&page)));
+    // The first blocks are not awaited for seconds.
+    browsing.prefixes = (page.rows.len() > 1).then(|| (at, Arc::clone(&page)));
     page
 }
 

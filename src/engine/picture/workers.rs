@@ -78,6 +78,7 @@ fn chosen(known: &Knowledge) -> impl Iterator<Item = (usize, &RankRecord)> {
     known.fleet.workers.ranks().iter().enumerate().filter(ours)
 }
 
+#[expect(clippy::too_many_lines, reason = "one field after the other")]
 fn row(
     known: &Knowledge,
     (index, record): (usize, &RankRecord),
@@ -105,7 +106,7 @@ fn row(
         role: shown.map(|pod| pod.role.name().to_owned()),
         gone: worker.is_some_and(|worker| worker.gone),
         left: worker.and_then(|worker| worker.left),
-        lives_on: worker.is_some_and(|worker| lives_on(worker, record, at)),
+        lives_on: worker.and_then(|worker| lives_on(worker, record, at)),
         knowledge: if record.complete { Past::Complete } else { Past::SinceAttach },
         accepted: counts.accepted[0],
         held: counts.held[0],
@@ -147,12 +148,12 @@ fn row(
     }
 }
 
-/// Returns true for a worker that left discovery, and whose events and requests go on.
-fn lives_on(worker: &WorkerRecord, record: &RankRecord, at: Timestamp) -> bool {
+/// Returns the last event or request of a worker that left discovery, where they go on.
+fn lives_on(worker: &WorkerRecord, record: &RankRecord, at: Timestamp) -> Option<Timestamp> {
     let left = worker.left.filter(|_| worker.gone && worker.joined.is_some());
     let last = record.last_event.max(record.last_routed);
-    left.zip(last)
-        .is_some_and(|(left, last)| last > left.after(LEAVING) && at.since(last) <= MINUTE)
+    let (left, last) = left.zip(last)?;
+    (last > left.after(LEAVING) && at.since(last) <= MINUTE).then_some(last)
 }
 
 /// Returns the requests in an engine, whose metrics the pod of its worker serves.

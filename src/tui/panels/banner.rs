@@ -27,6 +27,10 @@ const BOXED: u16 = 60;
 const BOXED_ROWS: u16 = 22;
 /// Rows of the screen from which on it says that nothing is wrong.
 const QUIET_ROWS: u16 = 14;
+/// Rows of the screen from which on a long reason for which nothing is known takes two of them.
+const UNKNOWN_ROWS: u16 = 24;
+/// Columns before that reason: a mark, `NOT KNOWN YET`, and what is between.
+const UNKNOWN_WORDS: usize = 19;
 /// Columns that a summary needs to say more than the finding's name.
 const TELLING: usize = 30;
 /// The label of what mends it.
@@ -79,7 +83,9 @@ pub fn rows(snapshot: &Snapshot, screen: Rect, collapsed: bool) -> Rows {
     };
     let said = alert.resolved.is_some() || open == 0;
     let room = screen.height >= if open == 0 { QUIET_ROWS } else { 16 };
-    Rows { open, note: u16::from(said && room) }
+    let long = open == 0 && alert.resolved.is_none() && screen.height >= UNKNOWN_ROWS;
+    let note = 1 + u16::from(long && is_long(snapshot, screen.width.into()));
+    Rows { open, note: if said && room { note } else { 0 } }
 }
 
 /// Draws the banner into `area`, which may have fewer rows than wanted.
@@ -208,6 +214,20 @@ fn quiet(canvas: &mut Canvas<'_>, area: Rect, snapshot: &Snapshot, now: Timestam
     let style = canvas.strong(role);
     let x = canvas.put_styled(area, 0, 0, &format!(" {mark} {word}"), style);
     let facts = facts(snapshot, glyphs);
+    if let Some(reason) = facts.first().filter(|_| area.height > 1) {
+        let room = usize::from(area.width).saturating_sub(usize::from(x) + 2);
+        let lines = text::wrap(reason, room);
+        let [first, rest @ ..] = lines.as_slice() else { return };
+        canvas.put(area, x + 2, 0, first, Role::Fg);
+        canvas.put(
+            area,
+            x + 2,
+            1,
+            &text::cut_words(&rest.join(" "), room, glyphs.ellipsis),
+            Role::Fg,
+        );
+        return;
+    }
     let mut news: Vec<String> = demo_change(snapshot, now, glyphs).into_iter().collect();
     let latest =
         snapshot.past.iter().filter_map(|row| Some((row.resolved?, row))).max_by_key(|(at, _)| *at);
@@ -227,6 +247,14 @@ fn quiet(canvas: &mut Canvas<'_>, area: Rect, snapshot: &Snapshot, now: Timestam
     let fits = ways.iter().find(|said| text::width(said) <= room).or(ways.last());
     let said = text::cut_words(fits.map_or("", String::as_str), room, glyphs.ellipsis);
     canvas.put(area, x + 2, 0, &said, Role::Fg);
+}
+
+/// Returns true where the reason for which nothing is known takes more than a row of so many `columns`.
+fn is_long(snapshot: &Snapshot, columns: usize) -> bool {
+    let room = columns.saturating_sub(UNKNOWN_WORDS);
+    let is_long = |reason: &String| text::width(reason) > room;
+    snapshot.standing() == Standing::Unknown
+        && facts(snapshot, Glyphs::UNICODE).first().is_some_and(is_long)
 }
 
 /// Returns how many checks wait for data, ever shorter: with the reason of the first, with the ids, alone.

@@ -189,7 +189,7 @@ fn missing(why: &str, glyphs: &Glyphs) -> Part {
 
 fn requests(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
     if router.routed == 0 && router.decisions == 0 {
-        let why = if router.tells_of_requests() { "none seen yet" } else { router.why_silent() };
+        let why = if router.tells_of_requests() { "none routed yet" } else { router.why_silent() };
         return fact("requests", vec![missing(why, glyphs)]);
     }
     let rate = if router.tells_of_requests_now() {
