@@ -1,5 +1,9 @@
 //! How much of each request routers found cached, counted by who says so.
 
+use std::collections::BTreeSet;
+
+use crate::domain::WorkerId;
+
 /// Counts of requests whose overlap with a worker's blocks is known.
 pub trait Counted: Copy + Default {
     /// Counts a request that overlaps in so many blocks.
@@ -120,19 +124,33 @@ impl<C: Counted> ToldBy<C> {
 }
 
 /// The cached blocks that one router found since its process started.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
     all: Overlaps,
     since_hit: Overlaps,
+    /// The first workers that it chose.
+    workers: BTreeSet<WorkerId>,
 }
 
+/// Most workers of a router that are kept: some are enough to tell whether another chooses among the same.
+const WORKERS: usize = 256;
+
 impl Found {
-    /// Counts a request that overlaps in so many blocks, unless it is `excused` from hitting anything.
-    pub fn note_unless(&mut self, excused: bool, by: OverlapBy, blocks: f64) {
-        if !excused {
-            self.all.note(by, blocks);
-            self.since_hit.note_since_hit(by, blocks);
+    /// Counts a request that overlaps in so many blocks of `worker`, unless it is `excused` from hitting anything.
+    pub fn note_unless(&mut self, excused: bool, by: OverlapBy, worker: WorkerId, blocks: f64) {
+        if excused {
+            return;
         }
+        self.all.note(by, blocks);
+        self.since_hit.note_since_hit(by, blocks);
+        if self.workers.len() < WORKERS {
+            self.workers.insert(worker);
+        }
+    }
+
+    /// Returns the first workers that were chosen.
+    pub fn workers(&self) -> &BTreeSet<WorkerId> {
+        &self.workers
     }
 
     /// Returns the counts of all requests.

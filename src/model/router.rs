@@ -21,7 +21,7 @@ const LET_GO_AT_ONCE: usize = POD_LIMIT / 16;
 const FRESH: Duration = Duration::from_secs(60);
 
 /// Warnings in one pod's log.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PodWarnings {
     /// True once the pod's log was read at all.
     pub read: bool,

@@ -174,6 +174,17 @@ fn a_router_without_hits_beside_one_that_has_some_keeps_the_verdict_open() {
 }
 
 #[test]
+fn a_router_of_another_model_is_no_measure_of_what_a_router_should_find() {
+    let all = frames(&fixture("mixed/one_of_two_models_unique.frames.gz"));
+    for (from, to) in [(18, 38), (36, 56), (51, 56)] {
+        let seen = played(&attached(&all, from, to)).1;
+        let line = check::text(&seen);
+
+        assert_eq!(Status::new(&seen), Status::Ok, "+{from}..{to}: {line}");
+    }
+}
+
+#[test]
 fn workers_that_publish_nothing_do_not_keep_up_what_was_said_of_those_they_replaced() {
     // 0.9.0, publisher 32 and engine 16; new pods take their place, which here never publish.
     let all = recording("after_roll_fresh_090");

@@ -1,9 +1,10 @@
 //! Evidence about routers.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::Timestamp;
+use crate::domain::{Timestamp, WorkerId};
 use crate::model::{Heard, RouterTally, SizeByStores};
 
 /// Evidence about routers.
@@ -65,6 +66,8 @@ pub struct RouterHits {
     pub zero: u64,
     /// Those since the last with a cache hit.
     pub unhit: u64,
+    /// Workers that it chose.
+    pub workers: BTreeSet<WorkerId>,
 }
 
 /// Routers that reject stores because they lack the parent block.

@@ -1,6 +1,5 @@
 //! KVT019: KV events cannot be decoded, routers hear none of them, or processes run different Dynamo releases.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::diagnose::Origin;
@@ -37,7 +36,7 @@ impl Rule for WireSkew {
          found by their own counters (kv_cache_events_applied, from 1.0 on), which stay 0 while workers store blocks, if their \
          event plane ({variable::EVENT_PLANE}) is another than the workers', another router takes the events in, or no request has a \
          cache hit although engines reuse prefixes. Where only logs tell of them, a router without a cache hit in 30 \
-         requests, beside others whose hits give that a chance of at most 1 %, keeps the verdict open. kvtop lint compares the event planes in manifests: those that are set, and the defaults of the release.\nGive frontend and workers the same event plane. Run frontend and workers from images \
+         requests, beside others of the same workers whose hits give that a chance of at most 1 %, keeps the verdict open. kvtop lint compares the event planes in manifests: those that are set, and the defaults of the release.\nGive frontend and workers the same event plane. Run frontend and workers from images \
          of the same Dynamo version."
     }
 
@@ -121,24 +120,27 @@ impl Rule for WireSkew {
     }
 }
 
-/// Returns the verdict where a router finds nothing, for so many requests that chance does not explain it beside the hits of others,
-/// and where no setting or block size does.
+/// Returns the verdict where a router finds nothing, for so many requests that chance does not explain it beside the hits
+/// of others that choose among the same workers, and where no setting or block size does.
 fn without_hits(evidence: &Evidence) -> Option<Verdict> {
     let limits = &evidence.thresholds;
     let least = limits.min_silent_routed_unseen;
     let hits = &evidence.router.hits;
     let seems_empty = |router: &&RouterHits| {
-        let others = hits.iter().filter(|other| other.pod != router.pod);
+        // One of another model chooses among other workers.
+        let beside = |other: &&RouterHits| {
+            other.pod != router.pod && !other.workers.is_disjoint(&router.workers)
+        };
+        let others = hits.iter().filter(beside);
         let [known, zero] =
             others.fold([0, 0], |[known, zero], it| [known + it.known, zero + it.zero]);
         let misses = zero as f64 / known.max(1) as f64;
         known >= least && router.unhit >= least && misses.powf(router.unhit as f64) <= CHANCE
     };
     let router = hits.iter().find(seems_empty)?;
-    let models: BTreeSet<&str> = evidence.models.iter().map(|(_, model)| model.as_ref()).collect();
     let predicts = evidence.settings.predicting.contains(&router.pod);
     let differ = || matches!(BlockSizeMismatch.judge(evidence), Verdict::Found(_));
-    if models.len() > 1 || predicts || differ() {
+    if predicts || differ() {
         return None;
     }
     Some(Verdict::suspected(phrase!(

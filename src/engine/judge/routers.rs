@@ -70,8 +70,9 @@ impl Setup<'_> {
         });
         let hits = there.map(|(pod, known)| {
             let all = known.found.all();
-            let unhit = known.found.unhit();
-            RouterHits { pod: Arc::clone(pod), known: all.known, zero: all.zero, unhit }
+            let workers = known.found.workers().clone();
+            let (pod, unhit) = (Arc::clone(pod), known.found.unhit());
+            RouterHits { pod, known: all.known, zero: all.zero, unhit, workers }
         });
         hits.collect()
     }

@@ -142,7 +142,7 @@ impl Learner<'_> {
             self.note_overlap(OverlapBy::Decision, rank, blocks, at);
             // Nothing is found of a prompt shorter than a block.
             let router = self.known.routing.router.pod(&decision.router);
-            router.found.note_unless(short, OverlapBy::Decision, blocks);
+            router.found.note_unless(short, OverlapBy::Decision, rank.worker, blocks);
         }
         self.describe_decision(decision, rank, at, source);
         let stores = self.known.routing.decisions.decided(decision.clone(), short, at);
@@ -235,7 +235,7 @@ impl Learner<'_> {
         let blocks = overlap.overlap_blocks as f64;
         self.note_overlap(OverlapBy::Completion, overlap.rank, blocks, at);
         let found = &mut self.known.routing.router.pod(&overlap.router).found;
-        found.note_unless(false, OverlapBy::Completion, blocks);
+        found.note_unless(false, OverlapBy::Completion, overlap.rank.worker, blocks);
         let Some(request) = &overlap.request else { return };
         if let Some(logit) = self.known.routing.decisions.overlap(request, blocks)
             && blocks <= 0.0
