@@ -62,7 +62,7 @@ fn without_a_router_s_log_no_request_is_counted() {
 fn without_events_no_block_is_counted() {
     let file = without(|frame| matches!(frame.origin, Origin::Log { .. } | Origin::Etcd { .. }));
     let csv = shown(&file, &["-o", "csv"]);
-    for name in ["cached", "held", "stores", "refused", "removed", "unknown"] {
+    for name in ["cached", "held", "stores", "rejected", "removed", "unknown"] {
         assert_eq!(column(&csv, name), ["-", "-"], "{csv}");
     }
     let json: Value = serde_json::from_str(&shown(&file, &["-o", "json"])).unwrap();
