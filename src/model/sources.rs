@@ -175,7 +175,7 @@ pub struct Sources {
     /// The same for each rank of a publisher.
     ranks: FastMap<(u8, u64, u32), Numbers>,
     /// Publishers of topics whose messages may overtake each other.
-    loose: FastMap<(u8, u64), Loose>,
+    loose: FastMap<(u8, u64), Vec<Loose>>,
 }
 
 /// The numbers of a publisher whose messages may overtake each other.
@@ -184,28 +184,64 @@ struct Loose {
     last: u64,
     /// Numbers before the last that did not come yet.
     open: Vec<u64>,
+    /// Numbers between the one that it leapt from and its first; missing once that one does not go on.
+    leapt: u64,
+    /// Messages since it leapt.
+    heard: u64,
+}
+
+/// Messages after a leap by which another counter of the same publisher would have gone on.
+const LEFT: u64 = 64;
+
+/// Most counters of one publisher on a topic. The frontend of a disaggregated deployment publishes `kv-hit-rate` of two
+/// routers under one id, each with numbers of its own (seen in 0.9.0).
+const COUNTERS: usize = 4;
+
+/// Moves on to the message numbered `now` of a publisher with these counters, and returns how many are missing for good.
+fn follow_any(counters: &mut Vec<Loose>, now: u64) -> u64 {
+    let Some(at) = counters.iter().position(|counter| counter.is_near(now)) else {
+        // Numbers that fall far begin anew. A leap may be another counter.
+        let before = counters.iter().map(|counter| counter.last).filter(|last| *last < now).max();
+        let ahead = before.map_or(0, |before| now - before);
+        let leapt = if ahead <= RESTART_JUMP { ahead.saturating_sub(1) } else { 0 };
+        if counters.len() >= COUNTERS {
+            counters.remove(0);
+        }
+        counters.push(Loose { last: now, leapt, ..Loose::default() });
+        return 0;
+    };
+    // Where one goes on, what came after it leapt from none.
+    for later in counters.iter_mut().skip(at + 1) {
+        later.leapt = 0;
+    }
+    let counter = &mut counters[at];
+    counter.heard += 1;
+    let mut missing = counter.follow(now);
+    if counter.leapt > 0 && counter.heard >= LEFT {
+        missing += std::mem::take(&mut counter.leapt);
+        counters.drain(..at);
+    }
+    missing
 }
 
 impl Loose {
-    /// Moves on to the message numbered `now`, and returns how many are missing for good.
+    /// Returns true for a number that follows, or was overtaken.
+    fn is_near(&self, now: u64) -> bool {
+        let (behind, ahead) = (self.last.saturating_sub(now), now.saturating_sub(self.last));
+        ahead <= OVERTAKEN && behind <= RESTART_FALL && now > 0
+    }
+
+    /// Moves on to a message near the last, numbered `now`, and returns how many are missing for good.
     fn follow(&mut self, now: u64) -> u64 {
         self.open.retain(|number| *number != now);
         if now <= self.last {
-            if self.last - now > RESTART_FALL || now == 0 {
-                *self = Self { last: now, open: Vec::new() };
-            }
             return 0;
         }
-        let ahead = now - self.last;
-        let far = ahead > OVERTAKEN;
-        let leapt = if far && ahead <= RESTART_JUMP { ahead - 1 } else { 0 };
-        if !far {
-            self.open.extend(self.last + 1..now);
-        }
+        self.open.extend(self.last + 1..now);
         self.last = now;
         let before = self.open.len();
         self.open.retain(|number| now - number <= OVERTAKEN);
-        leapt + (before - self.open.len()) as u64
+        (before - self.open.len()) as u64
     }
 }
 
@@ -265,11 +301,10 @@ impl Sources {
         let number = number_of(topic);
         if topic != ORDERED {
             let full = self.loose.len() >= PUBLISHER_LIMIT;
-            let first = || Loose { last: sequence, open: Vec::new() };
             let missing = match self.loose.entry((number, publisher)) {
-                Entry::Occupied(mut known) => known.get_mut().follow(sequence),
+                Entry::Occupied(mut known) => follow_any(known.get_mut(), sequence),
                 Entry::Vacant(new) if !full => {
-                    new.insert(first());
+                    new.insert(vec![Loose { last: sequence, ..Loose::default() }]);
                     0
                 }
                 Entry::Vacant(_) => 0,
@@ -361,6 +396,18 @@ mod tests {
             .collect();
 
         assert_eq!(found, [0, 0, 0, 2, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn two_counters_under_one_id_lose_nothing_and_a_leap_that_is_not_continued_is_a_loss() {
+        let missing_of = |numbers: Vec<u64>| -> u64 {
+            let mut sources = Sources::default();
+            let envelopes = numbers.into_iter().map(|sequence| Envelope { publisher: 7, sequence });
+            envelopes.map(|it| missing(sources.follow("kv-hit-rate", it, None))).sum()
+        };
+        let both = (0..400).flat_map(|at| [9_000 + 2 * at, 9_001 + 2 * at, 300 + at]).collect();
+        assert_eq!(missing_of(both), 0);
+        assert_eq!(missing_of((1..50).chain(550..700).collect()), 500);
     }
 
     #[test]
