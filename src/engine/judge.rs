@@ -373,7 +373,7 @@ impl Judge<'_> {
             let there = routers.iter().filter(|(pod, known)| {
                 (all || lately(known.last_routed)) && !self.known.shown.is_deleted(pod)
             });
-            there.filter_map(|(pod, known)| Some((Arc::clone(pod), known.weight?))).collect()
+            there.filter_map(|(pod, known)| Some((Arc::clone(pod), known.own_weight()?))).collect()
         };
         let lately_printed = printed(false);
         let weights = if lately_printed.is_empty() { printed(true) } else { lately_printed };

@@ -124,7 +124,7 @@ impl Learner<'_> {
     }
 
     fn formula(&mut self, term: &FormulaTerm, at: Timestamp) {
-        self.known.routing.router.pod(&term.router).weight = Some(term.weight);
+        self.known.routing.router.pod(&term.router).weigh(term.weight, at);
         self.known.index.explorer.term(term, at);
         self.known.routing.decisions.term(term.clone());
     }

@@ -61,9 +61,15 @@ pub struct PodWarnings {
     pub last_remove: Option<Timestamp>,
     /// Weight of the prefill term that its process printed last.
     pub weight: Option<f64>,
+    /// The last weight above 0 that its process printed, and when. In a disaggregated deployment a frontend has a router
+    /// of decode workers too, which prints 0 (seen in 0.9.0).
+    pub weight_above: Option<(f64, Timestamp)>,
     /// What its process found cached.
     pub found: Found,
 }
+
+/// The time for which a weight above 0 stands beside the 0 of another router in the same process.
+const WEIGHS: Duration = Duration::from_secs(60);
 
 /// The time of the last line of routers' logs that tells something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -425,10 +431,26 @@ impl PodWarnings {
         self.began = self.began.max(Some(at));
         self.replaced(at);
         self.weight = None;
+        self.weight_above = None;
         self.found = Found::default();
         for first in [&mut self.first_routed, &mut self.first_parent] {
             *first = first.filter(|first| *first >= at);
         }
+    }
+
+    /// Notes that it printed the weight `value` at `at`.
+    pub fn weigh(&mut self, value: f64, at: Timestamp) {
+        self.weight = Some(value);
+        let lately = |(_, last): &(f64, Timestamp)| at.since(*last) <= WEIGHS;
+        self.weight_above = self.weight_above.filter(lately);
+        if value > 0.0 {
+            self.weight_above = Some((value, at));
+        }
+    }
+
+    /// Returns the weight by which it chooses among the workers whose caches count.
+    pub fn own_weight(&self) -> Option<f64> {
+        self.weight_above.map(|(value, _)| value).or(self.weight)
     }
 
     /// Notes that decisions before `at` were made by an earlier process.
@@ -465,6 +487,19 @@ mod tests {
     use super::*;
 
     const NOW: Timestamp = Timestamp(1_771_000_000_000_000);
+
+    #[test]
+    fn a_weight_of_0_beside_another_in_the_same_process_is_of_a_second_router() {
+        let mut both = PodWarnings::default();
+        for second in 0..40 {
+            let at = NOW.after(Duration::from_secs(second * 10));
+            both.weigh(1.0, at);
+            both.weigh(0.0, at);
+            assert_eq!(both.own_weight(), Some(1.0));
+        }
+        both.weigh(0.0, NOW.after(Duration::from_secs(500)));
+        assert_eq!(both.own_weight(), Some(0.0), "nothing else was printed for a minute");
+    }
 
     #[test]
     fn counters_of_a_frontend_that_restarted_count_from_zero() {

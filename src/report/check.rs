@@ -78,11 +78,12 @@ pub fn text(snapshot: &Snapshot) -> String {
         .filter(|finding| finding.counts())
         .map(|finding| {
             format!(
-                "{} {} ({}): {}{}",
+                "{} {} ({}): {}{}{}",
                 finding.id,
                 finding.name,
                 finding.grade.name(),
                 finding.summary,
+                workers(finding, snapshot),
                 progress(finding, snapshot.at)
             )
         })
@@ -106,6 +107,16 @@ pub fn text(snapshot: &Snapshot) -> String {
         None => said,
     };
     format!("KVTOP {} - {} | {}\n", status.name(), line(&said), perfdata(snapshot))
+}
+
+/// Returns the ids of the first workers that a finding names by aliases: those are of one process of kvtop.
+fn workers(finding: &FindingRow, snapshot: &Snapshot) -> String {
+    let rows = finding.subjects.iter().filter_map(|worker| {
+        snapshot.workers.iter().find(|row| row.rank.worker == *worker && row.pod.is_none())
+    });
+    let named: Vec<String> =
+        rows.take(3).map(|row| format!("{} is worker {}", row.alias, row.rank.worker.0)).collect();
+    if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) }
 }
 
 /// Returns the ids of active findings, one a line, the cause first.

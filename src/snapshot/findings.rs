@@ -60,12 +60,14 @@ pub struct RolloutRow {
     pub waiting: Vec<Arc<str>>,
     /// Since when nothing shows the fault any more, until it is resolved.
     pub clean_since: Option<Timestamp>,
+    /// True when the objects hold the fix: a finding may end without it.
+    pub in_place: bool,
 }
 
 impl RolloutRow {
     /// Returns how far the fix has come, in a few words; none while it is not applied.
     pub fn text(&self) -> Option<String> {
-        if self.stage == RolloutStage::NotApplied {
+        if !self.in_place {
             return None;
         }
         let at = self.applied.map_or(String::new(), |at| format!(" at {}", at.time_of_day()));

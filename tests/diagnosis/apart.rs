@@ -174,6 +174,30 @@ fn one_router_that_predicts_is_named_among_those_that_follow_events_and_changed_
     }
 }
 
+#[test]
+fn one_router_by_another_mode_is_named_where_only_logs_tell_of_it() {
+    // As 1.6.1 logs each choice of another mode (dynamo-runtime, `network/egress/push_router.rs`).
+    let line = "2026-11-29T01:48:27.898949Z  INFO http-request: dynamo_runtime::pipeline::network::egress::push_router: \
+                Selected worker router_mode=\"round-robin\" worker_id=528506811034995461 method=POST";
+    let mut all = recorded("live/healthy_102");
+    all.retain(|frame| !matches!(frame.origin, Origin::Kube { .. }));
+    let first = all[0].at;
+    for second in 5..35 {
+        let at = Timestamp(first.0 + second * 1_000_000);
+        let origin =
+            Origin::Log { namespace: "".into(), pod: "frontend2".into(), container: "main".into() };
+        all.push(Frame::new(at, origin, line));
+    }
+    all.sort_by_key(|frame| frame.at);
+    all.retain(|frame| frame.at.0 <= first.0 + 40_000_000);
+
+    let seen = played(&all).1;
+
+    let finding = found(&seen, "KVT005").unwrap_or_else(|| panic!("{}", check::text(&seen)));
+    let summary = "frontend2 routes by round-robin, not by cached blocks, unlike other routers.";
+    assert_eq!(finding.summary, summary);
+}
+
 /// A frontend that is started with `flag` beside one that follows events, in one graph deployment.
 fn with_a_second_frontend(flag: &str) -> Vec<Frame> {
     const IMAGE: &str = "nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:0.9.0";

@@ -56,7 +56,7 @@ impl Rule for FrontendsDisagree {
             (1, _) if evidence.plane.logs_only => {
                 Verdict::unknown("cannot tell: saved logs show one router, but may omit others")
             }
-            (1, _) => Verdict::clear("one router routes all requests"),
+            (1, _) => Verdict::clear("only one router chooses workers by cached blocks"),
             (_, Some(set)) if set.value => {
                 Verdict::clear("routers share load (replica sync is on)")
             }

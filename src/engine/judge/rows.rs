@@ -128,6 +128,7 @@ fn rollout(
     mending: Option<Timestamp>,
     resolved: Option<Timestamp>,
 ) -> RolloutRow {
+    let in_place = progress.stage != RolloutStage::NotApplied;
     let stage = match (resolved, mending) {
         (Some(_), _) => RolloutStage::Resolved,
         (None, Some(_)) => RolloutStage::Verifying,
@@ -140,5 +141,6 @@ fn rollout(
         pods: progress.pods(),
         waiting: progress.waiting,
         clean_since: mending.filter(|_| resolved.is_none()),
+        in_place,
     }
 }

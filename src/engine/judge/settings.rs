@@ -193,7 +193,7 @@ impl Setup<'_> {
     }
 
     /// Returns the pods of frontends that are set to another mode than kv, and were not seen to choose workers since
-    /// they started.
+    /// they started. One that Kubernetes does not show, and whose log names its mode, is a frontend too.
     fn other_modes(&self, modes: &[&StoredClaim]) -> Vec<(Arc<str>, Setting<Arc<str>>)> {
         let other = modes.iter().filter_map(|stored| {
             let (Subject::Pod(pod), ClaimValue::Text(mode)) =
@@ -204,7 +204,9 @@ impl Setup<'_> {
             let chose = self.routing.router.known(pod).and_then(|known| known.last_routed);
             let began = self.router_watch(pod).began.unwrap_or_default();
             let chooses = chose.is_some_and(|last| last >= began);
-            let other = **mode != *"kv" && !chooses && self.is_frontend(&stored.claim.subject);
+            let logs_alone = || self.shown.cluster.pod(pod).is_none();
+            let frontend = self.is_frontend(&stored.claim.subject) || logs_alone();
+            let other = **mode != *"kv" && !chooses && frontend;
             other.then(|| (Arc::clone(pod), with(stored, Arc::clone(mode))))
         });
         other.collect()
