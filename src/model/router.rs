@@ -61,10 +61,10 @@ pub struct PodWarnings {
     pub last_remove: Option<Timestamp>,
     /// Weight of the prefill term that its process printed last.
     pub weight: Option<f64>,
-    /// The last weight above 0 that its process printed, and when. In a disaggregated deployment a frontend has a router
-    /// of decode workers too, which prints 0 (seen in 0.9.0).
+    /// The last weight above 0 that its process printed, and when. With disaggregated prefill, the same process chooses decode
+    /// workers with a weight of 0 (dynamo-llm 0.9, `kv_router/prefill_router.rs`; printed in turns by a live 0.9.0).
     pub weight_above: Option<(f64, Timestamp)>,
-    /// What its process found cached.
+    /// Cache hits of its process.
     pub found: Found,
 }
 

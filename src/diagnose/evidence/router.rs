@@ -51,11 +51,11 @@ pub struct RouterEvidence {
     pub unfed: Vec<(Arc<str>, u64)>,
     /// The number of routers whose own counters show KV events in their indexes.
     pub fed: usize,
-    /// What each router that is there found cached, of those that chose workers lately and reject no store for its parent.
+    /// Cache hits of each router that is there, chose workers lately, and rejects no store for a missing parent.
     pub hits: Vec<RouterHits>,
 }
 
-/// What one router found cached since it started, by its log.
+/// Cache hits of one router since it started, by its log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouterHits {
     /// Its pod.

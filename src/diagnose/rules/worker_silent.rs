@@ -39,7 +39,7 @@ const USUAL_BLOCK: u32 = 64;
 /// Time since its last request for which that counts.
 const STOPPED_LATELY: Duration = Duration::from_secs(300);
 
-/// What follows from the silence of a worker that never published, and of one that did before it restarted.
+/// Effect of a worker that never published, and of one that published only before it restarted.
 const LOOKS_EMPTY: &str =
     "The router assumes an empty cache there, so no request is routed there for its cached prefix.";
 const UNKNOWN_NOW: &str =

@@ -354,20 +354,22 @@ pub(super) fn changes(snapshot: &Snapshot, glyphs: &Glyphs) -> Vec<FeltChange> {
     };
     share("router finds", before.found, now.found);
     share("cache hits", before.cached, now.cached);
-    let mut time = |name: &str, was: Option<f64>, is: Option<f64>, digits: usize| {
-        let (Some(was), Some(is)) = (was, is) else { return };
-        let (before, now) = (format!("{was:.digits$}"), format!("{is:.digits$}"));
-        // Less than two in a hundred is noise.
-        if before != now && (was - is).abs() > 0.02 * was.max(is) {
-            let said_now = format!("{name} {before} {arrow} {now} s");
-            let of_first_tokens = name.starts_with("TTFT");
-            said.push(FeltChange { said: said_now, better: is < was, of_first_tokens });
-        }
-    };
+    let mut time =
+        |name: &str, of_first_tokens: bool, [was, is]: [Option<f64>; 2], digits: usize| {
+            let (Some(was), Some(is)) = (was, is) else { return };
+            let (before, now) = (format!("{was:.digits$}"), format!("{is:.digits$}"));
+            // Less than two in a hundred is noise.
+            if before != now && (was - is).abs() > 0.02 * was.max(is) {
+                let said_now = format!("{name} {before} {arrow} {now} s");
+                said.push(FeltChange { said: said_now, better: is < was, of_first_tokens });
+            }
+        };
     let part = |pair: Option<[f64; 2]>, at: usize| pair.map(|pair| pair[at]);
-    time("TTFT p95", part(before.first_token, 1), part(now.first_token, 1), 2);
-    time("TTFT p50", part(before.first_token, 0), part(now.first_token, 0), 2);
-    time("ITL p50", part(before.inter_token, 0), part(now.inter_token, 0), 3);
+    let both = |at| [part(before.first_token, at), part(now.first_token, at)];
+    time("TTFT p95", true, both(1), 2);
+    time("TTFT p50", true, both(0), 2);
+    let between = [part(before.inter_token, 0), part(now.inter_token, 0)];
+    time("ITL p50", false, between, 3);
     said
 }
 
