@@ -60,5 +60,6 @@ pub use tally::{KvTally, Refusals, RequestTally, RouterTally, Tally};
 pub use traffic::Traffic;
 pub use versions::{Family, Versions};
 pub use workers::{
-    Measured, Owed, RankRecord, RouterLoad, ScrapedRoom, WorkerRecord, Workers, pod_worker_id,
+    Costs, Measured, Owed, RankRecord, RouterLoad, ScrapedRoom, WorkerRecord, Workers,
+    pod_worker_id,
 };

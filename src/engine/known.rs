@@ -11,7 +11,7 @@ use super::config_map_dependents::ConfigMapDependents;
 use super::explorer::Explorer;
 use super::foreign::Foreign;
 use super::journal::Journal;
-use super::learn::UnlinkedEngines;
+use super::learn::{Prefilled, UnlinkedEngines};
 use super::ledger::Accounts;
 use super::meters::Meters;
 use super::warm_up::WarmUp;
@@ -191,6 +191,7 @@ pub(super) struct Routing {
     pub(super) decisions: Decisions,
     pub(super) prefixes: Prefixes,
     pub(super) missing_parents: MissingParents,
+    pub(super) prefilled: Prefilled,
     /// Tokens and blocks that pods counted.
     pub(super) traffic: Traffic,
 }

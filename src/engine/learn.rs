@@ -4,6 +4,7 @@ mod cluster;
 mod engines;
 mod gauges;
 mod missing_parents;
+mod parts;
 mod requests;
 mod sizes;
 
@@ -11,6 +12,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub(super) use engines::UnlinkedEngines;
+pub(super) use parts::Prefilled;
 
 use super::Knowledge;
 use super::gathered::Gathered;
@@ -124,7 +126,8 @@ impl Learner<'_> {
     }
 
     fn formula(&mut self, term: &FormulaTerm, at: Timestamp) {
-        self.known.routing.router.pod(&term.router).weigh(term.weight, at);
+        let splits = self.known.routing.router.pod(&term.router).weigh(term.weight, at);
+        self.known.fleet.workers.note_weighed(term.rank.worker, term.weight, splits);
         self.known.index.explorer.term(term, at);
         self.known.routing.decisions.term(term.clone());
     }

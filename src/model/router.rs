@@ -9,6 +9,7 @@ use super::fractions::Fractions;
 use super::missing_parents::MissingParent;
 use super::overlaps::{Found, Overlaps};
 use super::tally::{Refusals, RouterTally};
+use super::workers::Costs;
 use crate::domain::{GaugeName, LogWarning, Timestamp, WarningKind};
 
 /// Most pods that are told apart.
@@ -64,6 +65,10 @@ pub struct PodWarnings {
     /// The last weight above 0 that its process printed, and when. With disaggregated prefill, the same process chooses decode
     /// workers with a weight of 0 (dynamo-llm 0.9, `kv_router/prefill_router.rs`; printed in turns by a live 0.9.0).
     pub weight_above: Option<(f64, Timestamp)>,
+    /// When it last printed a weight of 0.
+    pub weight_zero: Option<Timestamp>,
+    /// Costs of its process' choices of workers whose prompts it weighs, where it prints no weight.
+    pub costs: Costs,
     /// Cache hits of its process.
     pub found: Found,
 }
@@ -432,20 +437,27 @@ impl PodWarnings {
         self.replaced(at);
         self.weight = None;
         self.weight_above = None;
+        self.weight_zero = None;
+        self.costs = Costs::default();
         self.found = Found::default();
         for first in [&mut self.first_routed, &mut self.first_parent] {
             *first = first.filter(|first| *first >= at);
         }
     }
 
-    /// Notes that it printed the weight `value` at `at`.
-    pub fn weigh(&mut self, value: f64, at: Timestamp) {
+    /// Notes that it printed the weight `value` at `at`. Returns true where lately it printed both 0 and more: it has a
+    /// router for each part of a request.
+    pub fn weigh(&mut self, value: f64, at: Timestamp) -> bool {
         self.weight = Some(value);
-        let lately = |(_, last): &(f64, Timestamp)| at.since(*last) <= WEIGHS;
-        self.weight_above = self.weight_above.filter(lately);
+        let lately = |last: Timestamp| at.since(last) <= WEIGHS;
+        self.weight_above = self.weight_above.filter(|(_, last)| lately(*last));
+        self.weight_zero = self.weight_zero.filter(|last| lately(*last));
         if value > 0.0 {
             self.weight_above = Some((value, at));
+        } else {
+            self.weight_zero = Some(at);
         }
+        self.weight_above.is_some() && self.weight_zero.is_some()
     }
 
     /// Returns the weight by which it chooses among the workers whose caches count.

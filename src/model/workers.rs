@@ -1,5 +1,6 @@
 //! Workers and their ranks.
 
+mod part;
 mod rank;
 
 use std::collections::HashSet;
@@ -8,11 +9,13 @@ use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use part::Costs;
+use part::Part;
 pub use rank::{Measured, Owed, RankRecord, RouterLoad, ScrapedRoom};
 
 use super::buckets::Slot;
 use super::hole::Doubt;
-use crate::domain::{Decision, FastMap, Membership, Timestamp, WorkerId, WorkerRank};
+use crate::domain::{Decision, FastMap, Membership, Role, Timestamp, WorkerId, WorkerRank};
 
 /// Most ranks that are kept; a deployment has some thousand at most.
 pub(super) const RANK_LIMIT: usize = 65_536;
@@ -46,8 +49,8 @@ pub struct WorkerRecord {
     /// The time it appeared, if that was seen: discovery named it before it did anything, or
     /// it had left before.
     pub since: Option<Timestamp>,
-    /// True once a router of prefill workers chose it.
-    pub prefills: bool,
+    /// What routers' choices tell of the part of requests that it computes.
+    part: Part,
     /// Its component, as discovery names it.
     pub component: Option<Arc<str>>,
     /// Its Dynamo namespace, as discovery names it.
@@ -56,6 +59,18 @@ pub struct WorkerRecord {
     pub home: Option<Arc<str>>,
     /// The positions of its ranks among all.
     ranks: Vec<usize>,
+}
+
+impl WorkerRecord {
+    /// Returns the part of requests that it computes, where routers' choices tell it.
+    pub fn part(&self) -> Option<Role> {
+        self.part.known()
+    }
+
+    /// Returns the same by the costs of choices alone: a guess for where nothing else tells what it computes.
+    pub fn part_by_costs(&self) -> Option<Role> {
+        self.part.guessed()
+    }
 }
 
 /// A worker that discovery named before anything else did.
@@ -161,7 +176,7 @@ impl Workers {
                 left_before: None,
                 joined: announced.as_ref().map(|it| it.at),
                 since: announced.as_ref().map(|it| it.at),
-                prefills: false,
+                part: Part::default(),
                 component,
                 dynamo_namespace,
                 home: None,
@@ -174,7 +189,22 @@ impl Workers {
     /// Notes the part of requests that a worker computes, where a router's choice tells it.
     pub fn note_choice(&mut self, decision: &Decision) {
         if let Some(index) = self.by_id.get(&decision.worker).filter(|_| decision.prefill) {
-            self.records[*index].prefills = true;
+            self.records[*index].part.prefills();
+        }
+    }
+
+    /// Notes that a router weighed what worker `id` has cached, with `weight`; `splits` is true where its process has a
+    /// router for each part of a request.
+    pub fn note_weighed(&mut self, id: WorkerId, weight: f64, splits: bool) {
+        if let Some(index) = self.by_id.get(&id) {
+            self.records[*index].part.weigh(weight, splits);
+        }
+    }
+
+    /// Notes the cost at which a router that prints no weight chose worker `id`; `others` are those of its other choices.
+    pub fn note_cost(&mut self, id: WorkerId, cost: f64, others: &mut Costs) {
+        if let Some(index) = self.by_id.get(&id) {
+            self.records[*index].part.cost(cost, others);
         }
     }
 

@@ -8,6 +8,7 @@ use kvtop::snapshot::{CheckVerdict, Snapshot, ViewQuery};
 use serde_json::{Value, json};
 
 use super::settings::found;
+use crate::support::late::attached;
 use crate::support::{fixture, frames, played};
 
 fn recorded(name: &str) -> Vec<Frame> {
@@ -139,6 +140,32 @@ fn without_model_cards_a_decode_worker_is_not_silent_and_two_models_may_differ()
 
     let models = played(&without(recorded("live/two_models_102"), cards)).1;
     assert!(wrong(&models).is_empty() && is_open(&models, "KVT002"), "{}", check::text(&models));
+}
+
+#[test]
+fn where_only_logs_and_events_tell_a_worker_that_decodes_is_not_silent() {
+    // The router of 0.9.0 prints its weights and that of 1.0.2 does not; neither says which worker decodes.
+    for name in ["disagg_090", "disagg_102"] {
+        let mut all = recorded(&format!("live/{name}"));
+        all.retain(|frame| !matches!(frame.origin, Origin::Etcd { .. }));
+        for (from, until) in [(0, 20), (0, 33), (12, 30), (20, 33)] {
+            let seen = played(&attached(&all, from, until)).1;
+
+            let at = format!("{name}, {from} to {until} s: {}", check::text(&seen));
+            assert!(wrong(&seen).is_empty() && !is_open(&seen, "KVT003"), "{at}");
+        }
+    }
+}
+
+#[test]
+fn the_choice_of_a_decode_worker_is_no_request_that_found_nothing() {
+    for name in ["disagg_090", "disagg_102"] {
+        let seen = played(&recorded(&format!("live/{name}"))).1;
+
+        let (known, zero) = (seen.router.overlap_known, seen.router.overlap_zero);
+        // The run repeats a few prompts: only the first choices find none of them.
+        assert!(known > 100 && zero * 10 < known, "{name}: {zero} of {known}");
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::domain::{
     Backend, Basis, ClaimOf, ClaimValue, ClaimWhat, Component, Graph, Role, Subject, WorkerId,
 };
 use crate::engine::{Fleet, Setup};
-use crate::model::StoredClaim;
+use crate::model::{StoredClaim, WorkerRecord};
 
 impl Setup<'_> {
     /// Returns everybody's block sizes, or tokens of largest blocks. A manifest speaks for pods that are not there yet only, and of
@@ -116,11 +116,12 @@ impl Setup<'_> {
         if let Some(role @ (Role::Prefill | Role::Decode)) = role {
             return Some(role.name().into());
         }
-        if known.is_some_and(|known| known.prefills) {
-            return Some(Role::Prefill.name().into());
+        if let Some(part) = known.and_then(WorkerRecord::part) {
+            return Some(part.name().into());
         }
         let component = known.and_then(|known| known.component.clone());
-        component.or_else(|| role.map(|role| role.name().into()))
+        let guess = known.and_then(WorkerRecord::part_by_costs);
+        component.or_else(|| role.or(guess).map(|role| role.name().into()))
     }
 
     /// Returns false for claims about other deployments than the chosen one, and for those of a

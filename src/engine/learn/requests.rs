@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Learner;
 use crate::domain::{
     ClaimOf, ClaimWhat, Decision, HitRate, KvKind, Overlap, Provenance, RequestEvent, RequestPhase,
-    SourceName, Subject, Timestamp, WorkerId, WorkerRank,
+    SourceName, Subject, Timestamp, WorkerRank,
 };
 use crate::engine::journal::Head;
 use crate::engine::known::Index;
@@ -28,6 +28,10 @@ const IDLE_AFTER_HIT: Duration = Duration::from_secs(5);
 impl Learner<'_> {
     pub(super) fn hit_rate(&mut self, hit: &HitRate, at: Timestamp) {
         self.known.routing.decisions.length(hit, at);
+        // The router of decode workers publishes its choices too, which find nothing.
+        if self.only_decodes(hit.rank.worker, at) {
+            return;
+        }
         self.note_overlap(OverlapBy::Event, hit.rank, hit.overlap_blocks as f64, at);
         let (blocks, cached) = (hit.isl_blocks, hit.overlap_blocks.min(hit.isl_blocks));
         if blocks > 0 {
@@ -95,19 +99,23 @@ impl Learner<'_> {
         if decision.forwarded {
             return;
         }
+        let weight = self.known.routing.router.weight_of(&decision.router);
+        if let Some(cost) = decision.logit.filter(|_| weight.is_none()) {
+            let others = &mut self.known.routing.router.pod(&decision.router).costs;
+            self.known.fleet.workers.note_cost(decision.worker, cost, others);
+        }
         // With disaggregation one request takes two choices, and only that of the prefill weighs what is cached.
-        let second =
-            self.known.routing.decisions.has_picked(decision) || self.only_decodes(decision.worker);
+        let second = self.known.routing.decisions.has_picked(decision)
+            || self.only_decodes(decision.worker, at);
         let live = self.known.times.is_live(at);
         if !second {
             self.count_routed(live, at);
+            let last_tree_size = &mut self.known.routing.router.last_tree_size;
+            *last_tree_size = decision.tree_size.or(*last_tree_size);
         }
-        let last_tree_size = &mut self.known.routing.router.last_tree_size;
-        *last_tree_size = decision.tree_size.or(*last_tree_size);
         let dp_rank = decision.dp_rank.unwrap_or_default();
         let rank = WorkerRank { worker: decision.worker, dp_rank };
         self.known.index.explorer.decided(decision, rank, &self.known.index.mirror, at);
-        let weight = self.known.routing.router.weight_of(&decision.router);
         let cold = decision.logit.filter(|_| decision.cached_blocks == Some(0.0));
         let logit = cold.filter(|_| weight.is_none_or(is_one));
         let short = is_below_a_block(cold, weight);
@@ -138,15 +146,27 @@ impl Learner<'_> {
             }
         }
         if let Some(blocks) = decision.cached_blocks.filter(|_| !second) {
-            self.known.routing.router.decisions_zero += u64::from(blocks <= 0.0);
-            self.note_overlap(OverlapBy::Decision, rank, blocks, at);
-            // Nothing is found of a prompt shorter than a block.
-            let router = self.known.routing.router.pod(&decision.router);
-            router.found.note_unless(short, OverlapBy::Decision, rank.worker, blocks);
+            self.note_found(decision, rank, blocks, short, at);
         }
         self.describe_decision(decision, rank, at, source);
         let stores = self.known.routing.decisions.decided(decision.clone(), short, at);
-        self.note_owed(rank, live, stores, at);
+        // Up to 1.2 no line names its request, and the choice of a decode worker looks as if it found nothing.
+        self.note_owed(rank, live, stores && !second, at);
+    }
+
+    fn note_found(
+        &mut self,
+        decision: &Decision,
+        rank: WorkerRank,
+        blocks: f64,
+        short: bool,
+        at: Timestamp,
+    ) {
+        self.known.routing.router.decisions_zero += u64::from(blocks <= 0.0);
+        self.note_overlap(OverlapBy::Decision, rank, blocks, at);
+        // Nothing is found of a prompt shorter than a block.
+        let router = self.known.routing.router.pod(&decision.router);
+        router.found.note_unless(short, OverlapBy::Decision, rank.worker, blocks);
     }
 
     fn note_owed(&mut self, rank: WorkerRank, live: bool, stores: bool, at: Timestamp) {
@@ -187,16 +207,6 @@ impl Learner<'_> {
         }
     }
 
-    /// Returns true for a worker that decodes what others prefill.
-    fn only_decodes(&self, worker: WorkerId) -> bool {
-        let is = |worker: WorkerId, part: &str| {
-            let said = self.known.setup().part_of(Some(worker), &Subject::Worker(worker));
-            said.is_some_and(|said| said.to_ascii_lowercase().contains(part))
-        };
-        is(worker, "decode")
-            && self.known.fleet.workers.workers().iter().any(|it| !it.gone && is(it.id, "prefill"))
-    }
-
     fn describe_decision(
         &mut self,
         decision: &Decision,
@@ -229,7 +239,7 @@ impl Learner<'_> {
     }
 
     pub(super) fn overlap(&mut self, overlap: &Overlap, at: Timestamp) {
-        if self.only_decodes(overlap.rank.worker) {
+        if self.only_decodes(overlap.rank.worker, at) {
             return;
         }
         let blocks = overlap.overlap_blocks as f64;
