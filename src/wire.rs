@@ -29,7 +29,7 @@ use crate::frame::{Body, Frame, Origin};
 
 pub use kube_object::{
     backend_of_image, kept_of_engine_file, kept_of_processes, kept_of_record, kept_of_variable,
-    runs_module,
+    runs_module, services_win,
 };
 pub use prometheus_text::kept_of_scrape;
 pub use readable::readable;

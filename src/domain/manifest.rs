@@ -41,8 +41,10 @@ pub struct ManifestList {
 pub struct ManifestPart {
     /// Its place in the list of components, from 0 (v1beta1).
     pub place: Option<usize>,
-    /// Lists of variables, the one for new ones first; of two that hold the same, the later wins.
+    /// Lists of variables, the one for new ones first; of two that hold the same, the later wins or the first.
     pub variables: Vec<ManifestList>,
+    /// True where the first wins.
+    pub first_wins: bool,
     /// Lists of words that its process is started with, the one for new ones last; empty when a shell
     /// takes them apart.
     pub words: Vec<ManifestList>,

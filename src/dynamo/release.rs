@@ -44,6 +44,10 @@ pub const EVENTS_NAME_TIERS: Release = Release::new(1, 1);
 
 /// Stored blocks come with their position in the prompt.
 pub const EVENTS_NAME_POSITIONS: Release = Release::new(1, 2);
+/// In graph deployments of v1alpha1, a container's own variables win over those of its service and of the graph; before,
+/// these win (operator, `internal/dynamo/graph.go` of 0.9 and 1.1, `GenerateBasePodSpec`: the last merge is that of
+/// `component.Envs`).
+pub const CONTAINER_VARIABLES_WIN: Release = Release::new(1, 2);
 
 /// vLLM's publisher uses the engine's block size.
 pub const VLLM_SIZE_FROM_ENGINE: Release = Release::new(1, 2);

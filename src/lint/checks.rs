@@ -176,12 +176,9 @@ fn effect_of(setting: &Setting) -> &'static str {
 
 /// Returns true for a list of variables that all parts share.
 fn is_shared(part: &Part<'_>, list: &Node) -> bool {
-    let shared = part.envs.first().and_then(|(owner, key)| owner.get(key));
-    shared.is_some_and(|shared| std::ptr::eq(shared, list))
-        && part.envs.first().is_some_and(|(owner, _)| {
-            !std::ptr::eq(*owner, part.node)
-                && part.container.is_none_or(|container| !std::ptr::eq(*owner, container))
-        })
+    let of_others = part.envs.iter().filter(|(owner, _)| !part.owns(owner));
+    let mut lists = of_others.filter_map(|(owner, key)| owner.get(key));
+    lists.any(|shared| std::ptr::eq(shared, list))
 }
 
 /// KVT101: settings of workers on a frontend.

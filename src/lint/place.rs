@@ -234,13 +234,16 @@ impl<'a> Part<'a> {
         let own = self.envs.iter().filter(|(owner, _)| self.owns(owner));
         let found: Vec<_> = own.filter_map(|(owner, key)| owner.entry(key)).collect();
         match self.form {
-            Form::Service => found.first().copied(),
+            Form::Service => {
+                let of_service = |(key, _): &&(&Key, &Node)| key.text == "envs";
+                found.iter().find(of_service).or(found.first()).copied()
+            }
             Form::Component | Form::Workload => found.last().copied(),
         }
     }
 
     /// Returns false for maps that other parts share.
-    fn owns(&self, owner: &Node) -> bool {
+    pub(super) fn owns(&self, owner: &Node) -> bool {
         std::ptr::eq(owner, self.node)
             || self.container.is_some_and(|container| std::ptr::eq(owner, container))
     }

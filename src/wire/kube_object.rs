@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-pub use image::backend as backend_of_image;
+pub use image::{backend as backend_of_image, services_win};
 pub use kept::{kept_of_engine_file, kept_of_processes, kept_of_record, kept_of_variable};
 pub use pod::runs_module;
 

@@ -386,3 +386,48 @@ fn a_worker_on_another_event_plane_than_the_others_is_the_one_that_changes() {
     let sources = [Source { name: "quoted.yaml".into(), text }];
     assert_eq!(shown(&lint(&corrected(&sources, &found))), []);
 }
+
+#[test]
+fn up_to_1_1_a_service_and_its_graph_win_over_the_container() {
+    let of = |release: &str, graph: &str, service: &str, container: &str| {
+        let name = if release == "0.9.0" { "DYN_KV_EVENTS" } else { "DYN_ROUTER_USE_KV_EVENTS" };
+        let list = |follows: &str| match follows {
+            "" => " []".to_owned(),
+            follows => format!("\n            - {{name: {name}, value: \"{follows}\"}}"),
+        };
+        let (graph, service, container) = (list(graph), list(service), list(container));
+        let text = format!(
+            "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {{name: o}}\nspec:\n  \
+             envs:{graph}\n  services:\n    Frontend:\n      componentType: frontend\n      envs:{service}\n      \
+             extraPodSpec:\n        mainContainer:\n          image: a/sglang-runtime:{release}\n          \
+             command: [python3, -m, dynamo.frontend]\n          args: \
+             [--router-mode, kv]\n          env:{container}\n    W:\n      componentType: worker\n      \
+             extraPodSpec:\n        mainContainer:\n          \
+             image: a/sglang-runtime:{release}\n          command: [python3, -m, dynamo.sglang]\n          args: \
+             [--model-path, m, --page-size, \"64\", --kv-events-config, \
+             '{{\"publisher\":\"zmq\",\"endpoint\":\"tcp://*:5557\"}}']\n"
+        );
+        (linted(&text), text)
+    };
+    // By release: what graph, service and container say of KV events, and whether the router follows them.
+    let cases = [
+        ("0.9.0", "true", "", "false", true),
+        ("0.9.0", "false", "", "true", false),
+        ("1.1.0", "false", "true", "false", true),
+        ("1.1.0", "true", "false", "true", false),
+        ("1.2.1", "false", "false", "true", true),
+        ("1.2.1", "true", "true", "false", false),
+        ("1.6.1", "false", "true", "", true),
+    ];
+    for case @ (release, graph, service, container, follows) in cases {
+        let (found, text) = of(release, graph, service, container);
+
+        let ids: Vec<&str> = shown(&found).into_iter().map(|(id, _)| id).collect();
+        assert_eq!(ids.contains(&"KVT006"), !follows, "{case:?}: {ids:?}");
+        let sources = [Source { name: "quoted.yaml".into(), text }];
+        let corrected = corrected(&sources, &found);
+        let after = lint(&corrected);
+        let is_left = shown(&after).iter().any(|(id, _)| *id == "KVT006");
+        assert!(!is_left, "{case:?}: {}", corrected[0].text);
+    }
+}

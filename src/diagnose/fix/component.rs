@@ -45,12 +45,12 @@ fn flag_at(manifest: &ManifestPart, flags: &[&str]) -> Option<(usize, usize)> {
 }
 
 fn variable_at(manifest: &ManifestPart, name: &str) -> Option<(usize, usize)> {
-    let lists = manifest.variables.iter().enumerate().rev();
+    let lists = manifest.variables.iter().enumerate();
     let mut found = lists.filter_map(|(at, list)| {
         let names = list.items.as_ref()?;
         Some((at, names.iter().rposition(|known| known.as_ref() == name)?))
     });
-    found.next()
+    if manifest.first_wins { found.next() } else { found.last() }
 }
 
 fn words(list: &ManifestList) -> &[Arc<str>] {

@@ -38,7 +38,16 @@ pub(super) fn graph_parts<'a>(object: &Object<'a>, spec: Option<&'a Node>) -> Ve
     let old = services.map(|(key, node)| {
         let mut part = service(object, &key.text, node);
         part.head = (key.line, key.column);
-        part.envs.insert(0, (spec, "envs"));
+        // Up to 1.1 what the service and its graph set wins over its container's own.
+        let image = part.container.and_then(|container| container.string("image"));
+        let own_first = image.is_some_and(wire::services_win);
+        let at = if own_first {
+            part.envs.rotate_right(1);
+            1
+        } else {
+            0
+        };
+        part.envs.insert(at, (spec, "envs"));
         part
     });
     let components = spec.get("components").map_or(&[][..], Node::items).iter();

@@ -25,7 +25,8 @@ struct Part<'a> {
     name: &'a str,
     kind: &'a str,
     sub_kind: &'a str,
-    envs: [&'a Value; 2],
+    /// Lists of variables, the strongest last.
+    envs: [&'a Value; 3],
     container: &'a Value,
     volumes: &'a Value,
     value: &'a Value,
@@ -86,27 +87,34 @@ pub(super) fn decode_with(
 fn parts(object: &Value) -> Vec<Part<'_>> {
     let (spec, status) = (&object["spec"], &object["status"]);
     let services = spec["services"].as_object().into_iter().flatten();
-    let old = services.map(|(name, service)| Part {
-        name,
-        kind: string(service, "componentType").unwrap_or_default(),
-        sub_kind: string(service, "subComponentType").unwrap_or_default(),
-        envs: [&spec["envs"], &service["envs"]],
-        container: &service["extraPodSpec"]["mainContainer"],
-        volumes: &service["extraPodSpec"]["volumes"],
-        value: service,
-        status: &status["services"][name],
-        manifest: manifest::of_service(name, service),
+    let old = services.map(|(name, service)| {
+        let container = &service["extraPodSpec"]["mainContainer"];
+        let image = string(container, "image").unwrap_or_default();
+        let mut envs = [&spec["envs"], &service["envs"], &container["env"]];
+        envs.rotate_right(usize::from(image::services_win(image)));
+        Part {
+            name,
+            kind: string(service, "componentType").unwrap_or_default(),
+            sub_kind: string(service, "subComponentType").unwrap_or_default(),
+            envs,
+            container,
+            volumes: &service["extraPodSpec"]["volumes"],
+            value: service,
+            status: &status["services"][name],
+            manifest: manifest::of_service(name, service),
+        }
     });
     let components = list(&spec["components"]);
     let new = components.enumerate().filter_map(|(place, component)| {
         let pod = &component["podTemplate"]["spec"];
+        let container = main_container(&pod["containers"]).unwrap_or(&Value::Null);
         let name = string(component, "name")?;
         Some(Part {
             name,
             kind: string(component, "type").unwrap_or_default(),
             sub_kind: string(component, "subType").unwrap_or_default(),
-            envs: [&spec["env"], &component["env"]],
-            container: main_container(&pod["containers"]).unwrap_or(&Value::Null),
+            envs: [&spec["env"], &component["env"], &container["env"]],
+            container,
             volumes: &pod["volumes"],
             value: component,
             status: &status["components"][name],
@@ -128,7 +136,7 @@ fn read(
     if let Some(secret) = string(part.value, "envFromSecret") {
         env.add_secret(secret);
     }
-    for entries in part.envs.into_iter().chain([&part.container["env"]]) {
+    for entries in part.envs {
         env.add(entries, maps, |_| None);
     }
     let image = string(part.container, "image").unwrap_or_default();

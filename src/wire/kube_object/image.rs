@@ -22,6 +22,13 @@ pub(super) fn version(image: &str) -> Option<&str> {
     (ours && Release::parse(tag).is_some_and(|version| version.major <= 1)).then_some(tag)
 }
 
+/// Returns true where the operator of an image's release lets the variables of a service and its graph win over those of
+/// the service's container, in a graph deployment of v1alpha1.
+pub fn services_win(image: &str) -> bool {
+    let release = version(image).and_then(Release::parse);
+    release.is_some_and(|release| release < crate::dynamo::release::CONTAINER_VARIABLES_WIN)
+}
+
 /// Returns the engine that an image is named after.
 pub fn backend(image: &str) -> Option<Backend> {
     let (name, _) = parts(image);

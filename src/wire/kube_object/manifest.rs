@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{list, string};
+use super::{image, list, string};
 use crate::domain::{ManifestList, ManifestPart};
 use crate::dynamo::{settings, variable};
 
@@ -14,7 +14,7 @@ const ITEMS: usize = 256;
 /// Longest word or value that is kept whole, in bytes; of longer ones one byte more, which no command changes.
 const LONGEST: usize = 2048;
 
-/// A service of v1alpha1: variables of its own, and of its container, which win.
+/// A service of v1alpha1: variables of its own, and of its container.
 pub(super) fn of_service(name: &str, service: &Value) -> ManifestPart {
     let name = name.replace('~', "~0").replace('/', "~1");
     let path = format!("/spec/services/{name}");
@@ -26,6 +26,7 @@ pub(super) fn of_service(name: &str, service: &Value) -> ManifestPart {
     if container.is_object() {
         let path = format!("{path}/extraPodSpec/mainContainer");
         part.variables.push(variables(format!("{path}/env"), &container["env"]));
+        part.first_wins = image::services_win(string(container, "image").unwrap_or_default());
         part.words = words(&path, container);
         part.scripted = scripted(container);
     }
@@ -46,6 +47,7 @@ pub(super) fn of_component(place: usize, component: &Value) -> ManifestPart {
         variables: vec![variables(format!("{path}/env"), &container["env"])],
         words: words(&path, container),
         scripted: scripted(container),
+        ..ManifestPart::default()
     }
 }
 
@@ -65,10 +67,10 @@ pub(super) fn of_pod(container: &Value) -> ManifestPart {
         }
     }
     ManifestPart {
-        place: None,
         variables: vec![variables(format!("{path}/env"), &container["env"])],
         words,
         scripted: scripted(container),
+        ..ManifestPart::default()
     }
 }
 
