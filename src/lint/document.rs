@@ -137,7 +137,7 @@ pub(super) fn parse(body: &str) -> Result<Node, (usize, String)> {
     }
     // The reader bounds nodes and what aliases expand to as well. It recurses on depth.
     let budget = serde_saphyr::budget! { max_depth: DEPTH_LIMIT };
-    let options = serde_saphyr::options! { budget: budget };
+    let options = serde_saphyr::options! { budget: budget, emit_comments: false };
     serde_saphyr::from_str_with_options(body, options).map_err(|error| {
         let plain = error.without_snippet();
         let line = plain.location().map_or(1, |at| usize::try_from(at.line()).unwrap_or(1));

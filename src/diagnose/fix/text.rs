@@ -59,7 +59,7 @@ fn parse(text: &str, format: Format) -> Option<Value> {
         // The parser refuses a key that is there twice.
         Format::Yaml => {
             let budget = serde_saphyr::budget! { max_depth: DEPTH_LIMIT };
-            let options = serde_saphyr::options! { budget: budget };
+            let options = serde_saphyr::options! { budget: budget, emit_comments: false };
             serde_saphyr::from_str_with_options(text, options).ok()
         }
         Format::Json => serde_json::from_str(text).ok(),

@@ -38,7 +38,7 @@ pub(super) fn parsed(text: &str) -> Result<Value, Unreadable> {
     }
     // The parser bounds nodes and what aliases expand to, and recurses on depth.
     let budget = serde_saphyr::budget! { max_depth: DEPTH_LIMIT };
-    let options = serde_saphyr::options! { budget: budget };
+    let options = serde_saphyr::options! { budget: budget, emit_comments: false };
     serde_saphyr::from_str_with_options(text, options).map_err(|_| Unreadable)
 }
 
