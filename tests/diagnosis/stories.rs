@@ -1,6 +1,7 @@
 //! Faults and cures that are seen late, or while nothing is asked: what is told of them is of the workers that are there.
 
 use kvtop::domain::Severity;
+use kvtop::frame::Origin;
 use kvtop::report::check;
 use kvtop::snapshot::{CheckVerdict, Snapshot};
 
@@ -28,6 +29,16 @@ fn events_that_stop_under_traffic_are_not_well() {
 #[test]
 fn what_a_container_logged_does_not_accuse_the_next_one_in_its_pod() {
     let seen = seen("cured_in_the_same_pods_102");
+
+    assert!(wrong(&seen).is_empty(), "{}", check::text(&seen));
+}
+
+#[test]
+fn what_a_log_said_before_blocks_were_stored_accuses_nobody() {
+    // Without Kubernetes nothing tells that the containers restarted.
+    let mut all = frames(&fixture("stories/cured_in_the_same_pods_102.frames.gz"));
+    all.retain(|frame| !matches!(frame.origin, Origin::Kube { .. }));
+    let seen = played(&all).1;
 
     assert!(wrong(&seen).is_empty(), "{}", check::text(&seen));
 }
@@ -65,6 +76,18 @@ fn workers_that_are_not_told_to_publish_are_found_while_nothing_is_asked() {
     let finding = found(&seen, "KVT003").unwrap_or_else(|| panic!("{}", check::text(&seen)));
     assert_eq!(finding.severity, Severity::Critical);
     assert!(finding.summary.ends_with("had a cache hit."), "{}", finding.summary);
+}
+
+#[test]
+fn a_router_that_reports_workers_without_a_source_is_not_well() {
+    let mut all = frames(&fixture("stories/nobody_publishes_met_idle_161.frames.gz"));
+    all.retain(|frame| !matches!(frame.origin, Origin::Log { .. }));
+    let seen = played(&all).1;
+
+    assert!(check::text(&seen).starts_with("KVTOP UNKNOWN"), "{}", check::text(&seen));
+    let check = seen.checks.iter().find(|check| check.id == "KVT003").unwrap();
+    let CheckVerdict::Unknown { missing } = &check.verdict else { panic!("{check:?}") };
+    assert!(missing.contains("3 workers without a source"), "{missing}");
 }
 
 #[test]

@@ -146,6 +146,12 @@ fn nobody_speaks(evidence: &Evidence, judged: &[&RankEvidence]) -> Verdict {
     if let [first, others @ ..] = doubted.as_slice() {
         return Verdict::suspected(needs_requests(first, others.len()));
     }
+    if evidence.router.sourceless > 0 {
+        return Verdict::suspected(phrase!(
+            "needs more requests: the router's metric reports {} workers without a source of KV events",
+            evidence.router.sourceless
+        ));
+    }
     if evidence.ranks.iter().any(|rank| rank.last_event.is_some()) {
         Verdict::unknown("needs KV events of the workers that are there (none lately)")
     } else {
@@ -203,6 +209,11 @@ fn nobody_silent(evidence: &Evidence, judged: &[&RankEvidence], loud: usize) -> 
         is_heard_of(rank, evidence) && (silent || seems_empty(rank, evidence))
     };
     let (doubted, quiet): (Vec<&RankEvidence>, Vec<_>) = quiet.partition(|rank| doubted(rank));
+    // Where nobody logs which requests they got, routers' own metric tells that they should publish.
+    let (mut doubted, mut quiet) = (doubted, quiet);
+    if doubted.is_empty() && evidence.router.sourceless > 0 {
+        std::mem::swap(&mut doubted, &mut quiet);
+    }
     match (doubted.as_slice(), quiet.as_slice()) {
         ([], []) => Verdict::clear(phrase!("{} of {} ranks publish KV events", loud, judged.len())),
         ([], [first, others @ ..]) => Verdict::unknown(needs_requests(first, others.len())),

@@ -178,7 +178,7 @@ impl<'a> Fault<'a> {
         let logs = Logs::read(evidence);
         let said = |rank: &RankEvidence| {
             let served = rank.tally.requests.routed >= evidence.thresholds.min_routed_removals;
-            logs.say(rank.rank.worker, served) && !well.contains(&rank.rank.worker)
+            logs.say(rank.rank.worker, served) && !well.contains(&rank.rank.worker) && is_bare(rank)
         };
         let removals = |rank: &RankEvidence| {
             // A decode-only worker may store nothing; no router looks up its cache.
@@ -217,7 +217,8 @@ impl<'a> Fault<'a> {
         let mut split = evidence.split_workers().into_iter();
         let said = split.any(|(_, engine)| engine.ground == Ground::Observed)
             || !evidence.outgrown().is_empty();
-        if !(empties || removals || (said && !evidence.is_publishing(&total))) {
+        let bare = evidence.present().all(is_bare);
+        if !(empties || removals || (said && bare && !evidence.is_publishing(&total))) {
             return None;
         }
         let counted = match worst {
@@ -295,6 +296,12 @@ pub(super) fn too_few(evidence: &Evidence) -> Option<Phrase> {
         Evidence::name_of(rank),
         Count(rank.tally.kv.counters.stores)
     ))
+}
+
+/// Returns true for a rank of which no block is known. What a log says of sizes may be of an earlier process, and blocks
+/// that were stored since say more.
+fn is_bare(rank: &RankEvidence) -> bool {
+    rank.held == 0 && rank.tally.kv.full_stores() == 0
 }
 
 /// Returns true when store events arrive and at least half of them are empty.
