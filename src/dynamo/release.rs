@@ -81,6 +81,10 @@ pub const PREFILL_HAS_OWN_SIZE: Release = Release::new(1, 5);
 /// KV events name the domain in which blocks reside (dynamo-kv-router 1.6.1, `protocols.rs:1525`).
 pub const EVENTS_NAME_DOMAINS: Release = Release::new(1, 5);
 
+/// The overlap weight sets the scale of the prefill load, which has a setting of its own (ai-dynamo 1.2.1,
+/// `common/configuration/groups/kv_router_args.py:86`).
+pub const WEIGHT_IS_DEPRECATED: Release = Release::new(1, 2);
+
 /// A router's cost has credits, decay and requests besides prefill and decoding (dynamo-kv-router 1.6.1,
 /// `scheduling/selector.rs`); the overlap weight scales the prefill load.
 pub const COST_HAS_CREDITS: Release = Release::new(1, 6);

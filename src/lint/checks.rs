@@ -10,7 +10,7 @@ use super::manifest::Part;
 use super::plan::{Plan, set};
 use super::{Edit, Flaw};
 use crate::diagnose::{self, Rule};
-use crate::domain::{ClaimOf, ClaimValue, ClaimWhat, Release, Severity};
+use crate::domain::{Claim, ClaimOf, ClaimValue, ClaimWhat, Release, Severity};
 use crate::dynamo::settings::{self, OF_WORKERS};
 use crate::dynamo::{Name, Setting, fill, release, variable};
 
@@ -42,7 +42,7 @@ const MISPLACED: ManifestCheck = ManifestCheck {
     name: "setting-misplaced",
     about: "A setting is on a component that does not read it. Either a router setting, such as {variable::ROUTER_MODE} \
             or {variable::KV_CACHE_BLOCK_SIZE}, is on a worker while the frontend lacks it, or a worker setting, such \
-            as {variable::TRTLLM_KV_BLOCK_SIZE}, is on the frontend. Dynamo logs no warning. From 1.6 \
+            as {variable::TRTLLM_KV_BLOCK_SIZE}, is on the frontend. Dynamo logs no warning. From 1.5 \
             on a worker with a router mode of its own reads router settings, which override the frontend's for it.\nDetected by kvtop lint. \
             Variables of the whole graph (spec.envs, spec.env) reach every component and are fine.\nMove the \
             setting.",
@@ -54,10 +54,11 @@ const NOT_READ: ManifestCheck = ManifestCheck {
     name: "setting-not-read",
     about: "A variable has the name of another Dynamo version. Dynamo 1.0 renamed the router's variables \
             ({variable::KV_EVENTS} became {variable::ROUTER_USE_KV_EVENTS}, {variable::KV_OVERLAP_SCORE_WEIGHT} became \
-            {variable::ROUTER_KV_OVERLAP_SCORE_WEIGHT}). In 1.6 the weight scales the prefill load, and the credit is \
-            the weight of cached blocks.\nDetected by kvtop lint if the image tag names the version.\nUse the \
+            {variable::ROUTER_KV_OVERLAP_SCORE_WEIGHT}). From 1.2 on the weight is deprecated: \
+            {variable::ROUTER_PREFILL_LOAD_SCALE} does the same, and the credit, 0 to 1, is how much of the cached blocks \
+            counts.\nDetected by kvtop lint if the image tag names the version.\nUse the \
             name of that version.",
-    versions: "The router's variables were renamed in 1.0; the weight changed its meaning in 1.6.",
+    versions: "The router's variables were renamed in 1.0, the weight in 1.2.",
 };
 
 const NO_TEXT: ManifestCheck = ManifestCheck {
@@ -68,6 +69,10 @@ const NO_TEXT: ManifestCheck = ManifestCheck {
             type string\").\nDetected by kvtop lint.\nPut the value in quotes.",
     versions: "Kubernetes; independent of the Dynamo version.",
 };
+
+/// Overlap weights whose meaning no release changed.
+const USUAL_WEIGHTS: [ClaimValue; 2] =
+    [ClaimValue::Millionths(0), ClaimValue::Millionths(1_000_000)];
 
 pub(super) const NOT_KNOWN: ManifestCheck = ManifestCheck {
     id: "KVT104",
@@ -240,24 +245,25 @@ fn renamed(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
             ..scene.blank(NOT_READ.id)
         });
     }
-    let weight = set(part, ClaimWhat::OverlapWeight);
-    if weight.is_some() && release >= release::COST_HAS_CREDITS {
+    // A weight of 0 takes away the credit too, which KVT005 is about; 1 is the default.
+    let is_own = |claim: &&Claim| !USUAL_WEIGHTS.contains(&claim.value);
+    let weight = set(part, ClaimWhat::OverlapWeight).filter(is_own);
+    if weight.is_some() && release >= release::WEIGHT_IS_DEPRECATED {
         let mut flaw = Flaw {
             name: NOT_READ.name,
             severity: Severity::Info,
             component: part.name.to_string(),
             summary: format!(
-                "In Dynamo {release} the overlap weight scales the prefill load; the overlap credit weighs \
-                 cached blocks."
-            ),
-            effect: format!(
-                "A weight chosen before {} now has another effect.",
-                release::COST_HAS_CREDITS
-            ),
-            fix: format!(
-                "Set {} instead, or {} to scale the prefill load.",
-                variable::ROUTER_KV_OVERLAP_SCORE_CREDIT,
+                "The overlap weight is deprecated in Dynamo {release}; {} does the same.",
                 variable::ROUTER_PREFILL_LOAD_SCALE
+            ),
+            effect: "The value has the same effect as before: prompts to be computed count that many times as much \
+                     as blocks that decode."
+                .to_owned(),
+            fix: format!(
+                "Set {} instead. {}, 0 to 1, is something else: the share of cached blocks that counts.",
+                variable::ROUTER_PREFILL_LOAD_SCALE,
+                variable::ROUTER_KV_OVERLAP_SCORE_CREDIT
             ),
             ..scene.blank(NOT_READ.id)
         };

@@ -178,9 +178,9 @@ impl<'a, 'b> Scene<'a, 'b> {
         part.version().or_else(|| first.filter(|first| known.all(|other| other == *first)))
     }
 
-    /// Returns the router mode that a worker's model card names; only workers of 1.6 and later take one.
+    /// Returns the router mode that a worker's model card names; only workers of 1.5 and later take one.
     pub(super) fn own_mode<'p>(&self, part: &'p Part<'_>) -> Option<&'p Claim> {
-        const FIRST: (u32, u32) = (1, 6);
+        const FIRST: (u32, u32) = (1, 5);
         let claim = part.claims.get(&(ClaimWhat::RouterMode, ClaimOf::Card));
         claim.filter(|_| self.version_of(part).is_some_and(|version| version >= FIRST))
     }

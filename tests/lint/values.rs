@@ -1,5 +1,6 @@
 //! Values that Dynamo does not know, and lines that go.
 
+use kvtop::domain::Severity;
 use kvtop::lint::{Verdicts, lint};
 use kvtop::report;
 
@@ -221,7 +222,7 @@ fn an_overlay_that_is_not_built_is_not_taken_for_what_it_names() {
 }
 
 #[test]
-fn a_worker_has_a_router_mode_of_its_own_from_1_6_on() {
+fn a_worker_has_a_router_mode_of_its_own_from_1_5_on() {
     let of = |release: &str, frontend: &[(&str, &str)], mode: &str| {
         let own = format!("        - {{name: DYN_ROUTER_MODE, value: {mode}}}\n");
         let text = with_env(release, frontend).replace(
@@ -233,7 +234,7 @@ fn a_worker_has_a_router_mode_of_its_own_from_1_6_on() {
     };
     let kv = [("DYN_ROUTER_MODE", "kv")];
 
-    let (other, text) = of("1.6.1", &kv, "round-robin");
+    let (other, text) = of("1.5.1", &kv, "round-robin");
     assert_eq!(shown(&other), [("KVT005", 15)], "{other:?}");
     assert!(
         other.flaws[0].summary.contains("the model cards of these workers override"),
@@ -246,8 +247,8 @@ fn a_worker_has_a_router_mode_of_its_own_from_1_6_on() {
         assert_eq!(shown(&of("1.6.1", frontend, "kv").0), [], "{frontend:?}");
     }
     // Workers of older releases do not read it.
-    assert_eq!(shown(&of("1.5.0", &kv, "round-robin").0), []);
-    assert!(shown(&of("1.5.0", &[], "kv").0).iter().any(|(id, _)| *id == "KVT101"));
+    assert_eq!(shown(&of("1.4.2", &kv, "round-robin").0), []);
+    assert!(shown(&of("1.4.2", &[], "kv").0).iter().any(|(id, _)| *id == "KVT101"));
 }
 
 #[test]
@@ -430,4 +431,64 @@ fn up_to_1_1_a_service_and_its_graph_win_over_the_container() {
         let is_left = shown(&after).iter().any(|(id, _)| *id == "KVT006");
         assert!(!is_left, "{case:?}: {}", corrected[0].text);
     }
+}
+
+/// Returns a graph of one frontend with these `variables` and one vLLM worker with these arguments and variables.
+fn vllm(release: &str, variables: &str, args: &str, of_worker: &str) -> Verdicts {
+    linted(&format!(
+        "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {{name: v}}\nspec:\n  services:\n    \
+         Frontend:\n      componentType: frontend\n      envs: [{variables}]\n      extraPodSpec: {{mainContainer: \
+         {{image: a/vllm-runtime:{release}}}}}\n    W:\n      componentType: worker\n      envs: [{of_worker}]\n      \
+         extraPodSpec:\n        mainContainer:\n          image: a/vllm-runtime:{release}\n          command: \
+         [python3, -m, dynamo.vllm]\n          args: [--model, m, --block-size, \"16\"{args}]\n"
+    ))
+}
+
+const PUBLISHES: &str =
+    r#", --kv-events-config, '{"enable_kv_cache_events":true,"publisher":"zmq"}'"#;
+const KV_MODE: &str = "{name: DYN_ROUTER_MODE, value: kv}";
+
+#[test]
+fn silent_workers_of_a_frontend_that_routes_otherwise_are_no_more_than_a_warning() {
+    let severity = |found: &Verdicts| {
+        found.flaws.iter().find(|flaw| flaw.id == "KVT003").map(|flaw| flaw.severity)
+    };
+    let declared = "{name: DYN_KV_CACHE_BLOCK_SIZE, value: \"16\"}";
+
+    let missing = vllm("1.5.1", declared, "", "");
+    assert_eq!(severity(&missing), Some(Severity::Warning), "{missing:?}");
+    assert!(missing.flaws.iter().any(|flaw| flaw.id == "KVT005"), "{missing:?}");
+    let routed = vllm("1.5.1", KV_MODE, "", "");
+    assert_eq!(severity(&routed), Some(Severity::Critical), "{routed:?}");
+}
+
+#[test]
+fn the_credit_is_a_share_and_the_weight_a_scale_of_the_load() {
+    let with = |name: &str, value: &str| {
+        vllm("1.5.1", &format!("{KV_MODE}, {{name: {name}, value: \"{value}\"}}"), PUBLISHES, "")
+    };
+    for (credit, wrong) in [("1.0", false), ("0", false), ("2.0", true), ("-0.5", true)] {
+        let found = with("DYN_ROUTER_KV_OVERLAP_SCORE_CREDIT", credit);
+        let known = shown(&found).iter().all(|(id, _)| *id != "KVT104");
+        assert_eq!(known, !wrong, "{credit}: {found:?}");
+    }
+    let found = with("DYN_ROUTER_KV_OVERLAP_SCORE_WEIGHT", "2.0");
+    let note = found.flaws.iter().find(|flaw| flaw.id == "KVT102").unwrap();
+    assert!(note.summary.ends_with("DYN_ROUTER_PREFILL_LOAD_SCALE does the same."), "{note:?}");
+}
+
+#[test]
+fn comments_are_no_content_however_many_there_are() {
+    let comments = "      # why\n".repeat(2000);
+    let text = format!(
+        "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {{name: c}}\nspec:\n  services:\n    \
+         Frontend:\n      componentType: frontend\n      envs:\n{comments}      - {KV_MODE}\n      extraPodSpec: \
+         {{mainContainer: {{image: a/vllm-runtime:1.5.1}}}}\n    W:\n      componentType: worker\n      \
+         extraPodSpec:\n        mainContainer:\n          image: a/vllm-runtime:1.5.1\n          command: [python3, \
+         -m, dynamo.vllm]\n          args: [--model, m, --block-size, \"16\"]\n"
+    );
+    let found = linted(&text);
+
+    assert!(found.unreadable.is_empty(), "{:?}", found.unreadable);
+    assert!(shown(&found).iter().any(|(id, _)| *id == "KVT003"), "{found:?}");
 }

@@ -50,7 +50,7 @@ fn variable_at(manifest: &ManifestPart, name: &str) -> Option<(usize, usize)> {
         let names = list.items.as_ref()?;
         Some((at, names.iter().rposition(|known| known.as_ref() == name)?))
     });
-    if manifest.first_wins { found.next() } else { found.last() }
+    if manifest.first_wins { found.next() } else { found.next_back() }
 }
 
 fn words(list: &ManifestList) -> &[Arc<str>] {

@@ -169,7 +169,8 @@ fn summary(evidence: &Evidence, declared: u32, worker: u32, size: u32) -> Phrase
                         declared
                     )
                 }
-                Some(Backend::TrtLlm | Backend::Mocker) | None => {
+                Some(Backend::Mocker) => phrase!("{} {}", flag::BLOCK_SIZE, declared),
+                Some(Backend::TrtLlm) | None => {
                     phrase!("tokens_per_block={}", declared)
                 }
             };

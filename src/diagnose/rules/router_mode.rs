@@ -42,7 +42,7 @@ impl Rule for RouterMode {
     }
 
     fn versions(&self) -> &'static str {
-        "Every version; the default is round-robin. Workers take router settings from 1.6 on."
+        "Every version; the default is round-robin. Workers take router settings from 1.5 on."
     }
 
     fn topic(&self) -> Topic {

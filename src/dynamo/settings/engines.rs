@@ -6,9 +6,9 @@ use crate::domain::Release;
 use crate::dynamo::{Default, Kind, Name, Setting, flag, release, variable};
 
 pub(super) const WORKER: &[Setting] = &[
-    // The router of these workers alone (1.6.1, `common/configuration/groups/router_args.py`).
-    Setting::new(What::RouterMode, &[Card], Kind::Text, &[Name::since(flag::ROUTER_MODE, 1, 6)])
-        .env(&[Name::since(variable::ROUTER_MODE, 1, 6)]),
+    // The router of these workers alone (1.5.1, `common/configuration/groups/router_args.py`).
+    Setting::new(What::RouterMode, &[Card], Kind::Text, &[Name::since(flag::ROUTER_MODE, 1, 5)])
+        .env(&[Name::since(variable::ROUTER_MODE, 1, 5)]),
     Setting::new(What::EventPlane, &[Publisher], Kind::Text, &[Name::always(flag::EVENT_PLANE)])
         .env(&[Name::always(variable::EVENT_PLANE)])
         .or(Default::Text("nats"))
@@ -220,8 +220,9 @@ pub(super) const MOCKER: &[Setting] = &[
         Kind::Count,
         &[Name::always(flag::BLOCK_SIZE)],
     )
+    // From 1.3 on it depends on the engine that is simulated (`mocker/args.py`).
     .or(Default::Count(64))
-    .then(&[(Release::new(1, 6), Default::Unknown)]),
+    .then(&[(Release::new(1, 3), Default::Unknown)]),
     Setting::new(
         What::TotalKvBlocks,
         &[Engine],

@@ -6,7 +6,7 @@ use crate::dynamo::{engine, flag};
 use crate::lint::edit::holds_token;
 use crate::lint::judge::Scene;
 use crate::lint::manifest::Part;
-use crate::lint::plan::publishes;
+use crate::lint::plan::{Plan, publishes};
 use crate::lint::{Edit, Flaw};
 
 /// Returns the corrections that make silent workers publish.
@@ -27,8 +27,12 @@ pub(super) fn silent(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Fla
     }
     let version = scene.version_of(part);
     let Some((severity, fix, edit)) = mend_silence(scene, part, version) else { return };
+    // Nobody misses the events yet where no router chooses by cached blocks (KVT005).
+    let routes = scene.routers().next().is_none() || scene.routers().any(Plan::routes);
+    let by_cards = scene.workers().any(|(_, part)| scene.own_mode(part).is_some());
+    let severity = if routes || by_cards { severity } else { Severity::Warning };
     let engine = part.backend.map_or("engine", Backend::title);
-    let unsure = if severity == Severity::Warning {
+    let unsure = if severity == Severity::Warning && version.is_none() {
         " in Dynamo 1.1 and later (the image tag names no version)"
     } else {
         ""
@@ -38,9 +42,7 @@ pub(super) fn silent(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Fla
         severity,
         component: part.name.to_string(),
         summary: format!("{} ({engine}) does not publish KV events{unsure}.", part.name),
-        effect: "The router assumes that these workers have empty caches, never finds their blocks, and logs no \
-                 warning."
-            .to_owned(),
+        effect: effect(version, routes || by_cards),
         fix,
         edits: edit.into_iter().collect(),
         versions: versions(part.backend),
@@ -58,6 +60,26 @@ pub(super) fn silent(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Fla
         flaw.template = part.template.map(str::to_owned);
     }
     found.push(flaw);
+}
+
+/// The release from which on routers warn of workers that publish nothing.
+const WARNS: (u32, u32) = (1, 4);
+
+/// Returns what a router does about workers that publish nothing (dynamo-llm 1.4.2,
+/// `kv_router/indexer/recovery/source_health.rs`; before, nothing).
+fn effect(version: Option<(u32, u32)>, missed: bool) -> String {
+    if !missed {
+        return "Once a router chooses workers by cached blocks, it assumes that these have empty caches."
+            .to_owned();
+    }
+    let logs = match version {
+        Some(version) if version >= WARNS => "and logs a warning 30 s after its start",
+        Some(_) => "and logs no warning",
+        None => "and logs a warning only from 1.4 on",
+    };
+    format!(
+        "The router assumes that these workers have empty caches, never finds their blocks, {logs}."
+    )
 }
 
 fn versions(backend: Option<Backend>) -> String {

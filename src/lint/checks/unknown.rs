@@ -2,6 +2,7 @@
 
 use crate::domain::{Claim, ClaimValue, ClaimWhat, Role, SetBy, Severity};
 use crate::dynamo::router::{MODES, ROUND_ROBIN};
+use crate::dynamo::variable;
 use crate::lint::Flaw;
 use crate::lint::edit::holds_token;
 use crate::lint::judge::Scene;
@@ -19,6 +20,9 @@ pub(in crate::lint) fn unknown_values(scene: &Scene<'_, '_>, found: &mut Vec<Fla
             let value = match &claim.value {
                 ClaimValue::Text(value) => value.to_string(),
                 ClaimValue::Count(size) if *what == ClaimWhat::BlockSize => size.to_string(),
+                ClaimValue::Millionths(credit) if *what == ClaimWhat::OverlapCredit => {
+                    (*credit as f64 / 1e6).to_string()
+                }
                 _ => continue,
             };
             let value = value.as_str();
@@ -69,9 +73,9 @@ fn is_shown(what: ClaimWhat, value: &str) -> bool {
     word && plain && !holds_token(value)
 }
 
-/// From this release on a frontend with an unknown router mode does not start (1.6.1
-/// `common/configuration/groups/router_args.py:423`; 0.9.0 `frontend/main.py:399` takes it for round-robin).
-const MODES_ARE_CHECKED: (u32, u32) = (1, 6);
+/// From this release on a frontend with an unknown router mode does not start (1.5.1
+/// `common/configuration/groups/router_args.py:420`; 0.9.0 `frontend/main.py:399` takes it for round-robin).
+const MODES_ARE_CHECKED: (u32, u32) = (1, 5);
 
 /// The largest block, in tokens, that is taken for one.
 const LARGEST: i64 = 1 << 20;
@@ -117,10 +121,7 @@ fn wrong(part: &Part<'_>, what: ClaimWhat, claim: &Claim, value: &str) -> Option
             (!read).then(|| number(part, "not a whole number", better))
         }
         ClaimWhat::OverlapWeight | ClaimWhat::OverlapCredit | ClaimWhat::RouterTemperature => {
-            let value = value.trim();
-            let read = |value: &str| value.replace('_', "").parse::<f64>().is_ok();
-            let better = Some(value.replace(',', ".")).filter(|better| read(better));
-            (!read(value)).then(|| number(part, "not a number", better))
+            decimal(part, what, value.trim())
         }
         ClaimWhat::KvEvents | ClaimWhat::ReplicaSync => Some(Wrong {
             is: "not a boolean value",
@@ -143,6 +144,26 @@ fn wrong(part: &Part<'_>, what: ClaimWhat, claim: &Claim, value: &str) -> Option
         }),
         _ => None,
     }
+}
+
+/// Returns the fault of a decimal. A credit must be between 0 and 1 (dynamo-kv-router 1.2 to 1.6, `scheduling/config.rs`).
+fn decimal(part: &Part<'_>, what: ClaimWhat, value: &str) -> Option<Wrong> {
+    let read = |value: &str| value.replace('_', "").parse::<f64>().ok();
+    let Some(number_read) = read(value) else {
+        let better = Some(value.replace(',', ".")).filter(|better| read(better).is_some());
+        return Some(number(part, "not a number", better));
+    };
+    let outside = what == ClaimWhat::OverlapCredit && !(0.0..=1.0).contains(&number_read);
+    outside.then(|| Wrong {
+        is: "not between 0 and 1",
+        effect: "The process does not start.",
+        fix: format!(
+            "Use at most 1, or set {} to {value} to weigh prefill above decoding.",
+            variable::ROUTER_PREFILL_LOAD_SCALE
+        ),
+        better: None,
+        is_note: false,
+    })
 }
 
 /// Returns the fault of a router mode that Dynamo does not know.
