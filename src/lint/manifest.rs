@@ -6,13 +6,13 @@ mod fragment;
 mod parts;
 mod reader;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::document::{Document, Node};
 use super::{Source, Unreadable};
 use crate::domain::{Backend, Claim, ClaimOf, ClaimValue, ClaimWhat, HiddenSetting, Role};
-use crate::dynamo::label;
+use crate::dynamo::{label, variable};
 use fragment::Fragment;
 use reader::Reader;
 
@@ -133,14 +133,21 @@ pub(super) fn read<'a>(
         }
         left -= parts.len();
         if !parts.is_empty() {
-            groups.entry(Group::new(object, sources)).or_default().extend(parts);
+            let mut group = Group::new(object, sources);
+            group.discovers = discovers(object, &parts);
+            groups.entry(group).or_default().extend(parts);
         }
     }
+    let groups = meeting(groups);
     let pieces = objects.iter().filter(|object| object.fragment.is_some());
     let pieces: Vec<_> = pieces.map(|object| (object.sheet.file, object.node.line)).collect();
     let named = |(group, parts): (Group, _)| Deployment {
         fragment: group.place.filter(|place| pieces.contains(place)),
-        name: if group.name.is_empty() { group.namespace } else { group.name },
+        name: if group.name.is_empty() {
+            group.discovers.unwrap_or(group.namespace)
+        } else {
+            group.name
+        },
         parts,
     };
     groups.into_iter().map(named).collect()
@@ -155,6 +162,31 @@ struct Group {
     place: Option<(usize, usize)>,
     namespace: String,
     name: String,
+    /// The Dynamo namespace that its processes are told to look for each other in; none sees all.
+    discovers: Option<String>,
+}
+
+/// Returns the Dynamo namespace that a workload is told; a graph deployment's operator gives it one.
+fn discovers(object: &Object<'_>, parts: &[Part<'_>]) -> Option<String> {
+    if object.kind == "DynamoGraphDeployment" {
+        return None;
+    }
+    let told = parts.first()?.variable(variable::NAMESPACE)?.entry.string("value")?;
+    Some(told.to_owned()).filter(|told| !told.contains(['$', '{']))
+}
+
+/// Puts those together again of which one sees all Dynamo namespaces.
+fn meeting(groups: BTreeMap<Group, Vec<Part<'_>>>) -> BTreeMap<Group, Vec<Part<'_>>> {
+    let everywhere = |group: &Group| Group { discovers: None, ..group.clone() };
+    let open: BTreeSet<Group> =
+        groups.keys().filter(|group| group.discovers.is_none()).cloned().collect();
+    let mut met: BTreeMap<Group, Vec<Part<'_>>> = BTreeMap::new();
+    for (group, parts) in groups {
+        let whole = everywhere(&group);
+        let group = if open.contains(&whole) { whole } else { group };
+        met.entry(group).or_default().extend(parts);
+    }
+    met
 }
 
 impl Group {
@@ -173,6 +205,7 @@ impl Group {
             place: whole.then_some((object.sheet.file, object.node.line)),
             namespace: object.namespace.to_owned(),
             name: name.to_owned(),
+            discovers: None,
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod command;
 mod config_map;
+mod dotted;
 mod engine_config;
 mod engine_file;
 mod env;

@@ -492,3 +492,50 @@ fn comments_are_no_content_however_many_there_are() {
     assert!(found.unreadable.is_empty(), "{:?}", found.unreadable);
     assert!(shown(&found).iter().any(|(id, _)| *id == "KVT003"), "{found:?}");
 }
+
+#[test]
+fn vllm_takes_the_keys_of_a_json_flag_one_by_one() {
+    let with = |on: &str| {
+        let flag = "--kv-events-config";
+        let args = format!(
+            ", {flag}.enable_kv_cache_events, \"{on}\", {flag}.publisher=zmq, {flag}.endpoint, \"tcp://*:20080\""
+        );
+        vllm("1.2.0", KV_MODE, &args, "")
+    };
+    let silent = |found: &Verdicts| shown(found).iter().any(|(id, _)| *id == "KVT003");
+
+    assert!(!silent(&with("True")) && silent(&with("False")), "{:?}", with("True"));
+}
+
+#[test]
+fn workloads_of_different_dynamo_namespaces_never_meet() {
+    let workload = |name: &str, told: &str, command: &str| {
+        let env = match told {
+            "" => String::new(),
+            told => format!("\n        env: [{{name: DYN_NAMESPACE, value: {told}}}]"),
+        };
+        format!(
+            "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}, namespace: p}}\nspec:\n  \
+             template:\n    spec:\n      containers:\n      - name: c\n        image: \
+             a/dynamo/vllm-runtime:1.2.0\n        command: [python3, -m, {command}]{env}\n"
+        )
+    };
+    let worker =
+        |size: u32| format!("dynamo.vllm, --model, m, --block-size, \"{size}\"{PUBLISHES}");
+    let frontend = "dynamo.frontend, --router-mode, kv";
+    let of = |seen_by_first: &str| {
+        let text = [
+            workload("fa", seen_by_first, frontend),
+            workload("wa", "a", &worker(16)),
+            workload("fb", "b", frontend),
+            workload("wb", "b", &worker(32)),
+        ];
+        linted(&text.concat())
+    };
+
+    let apart = of("a");
+    assert!(shown(&apart).iter().all(|(id, _)| *id != "KVT002"), "{apart:?}");
+    // A frontend without a namespace sees the workers of all.
+    let met = of("");
+    assert!(shown(&met).iter().any(|(id, _)| *id == "KVT002"), "{met:?}");
+}

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::env::{Env, EnvValue, Lender};
 use super::shell::{self, Arg, Started, absolute, env_words};
-use super::{list, string};
+use super::{dotted, list, string};
 use crate::domain::Backend;
 use crate::dynamo::flag;
 
@@ -204,7 +204,7 @@ impl Command {
         };
         Self {
             module: module.map(|(module, _)| module),
-            ways: vec![words],
+            ways: vec![dotted::joined(words)],
             env: env.of_started(&started),
             directory: Some(directory.unwrap_or("/").to_owned()),
             files: Files::new(),
@@ -218,7 +218,7 @@ impl Command {
         own.apply(&mut started.variables, &mut started.any_variable);
         Some(Self {
             module: Some(module),
-            ways: vec![started.words[start..].to_vec()],
+            ways: vec![dotted::joined(started.words[start..].to_vec())],
             env: env.of_started(&started),
             directory: started.directory,
             files: started.files,
