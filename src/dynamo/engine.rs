@@ -12,6 +12,21 @@ pub const TRTLLM_EVENT_BUFFER: &str = "kv_cache_config.event_buffer_max_size";
 /// Tokens in a block of TensorRT-LLM when nothing sets them (`LlmArgs`).
 pub const TRTLLM_DEFAULT_BLOCK_SIZE: u64 = 32;
 
+/// Parts of names of models with latent attention, for which TensorRT-LLM takes blocks of [`LATENT_BLOCK_SIZE`] tokens on
+/// Hopper GPUs, whatever its configuration says (TensorRT-LLM 1.0, `_torch/pyexecutor/py_executor_creator.py`,
+/// `enable_flash_mla`). Models distilled from them have other attention.
+const LATENT_ATTENTION: [&str; 5] =
+    ["deepseek-v2", "deepseek-v3", "deepseek-r1", "deepseek-coder-v2", "kimi-k2"];
+
+/// The block size of such a model on a Hopper GPU.
+pub const LATENT_BLOCK_SIZE: u64 = 64;
+
+/// Returns true for the name or path of a model with latent attention.
+pub fn has_latent_attention(model: &str) -> bool {
+    let model = model.to_ascii_lowercase().replace('_', "-");
+    !model.contains("distill") && LATENT_ATTENTION.iter().any(|part| model.contains(part))
+}
+
 /// The beginning of every flag that sets a key of TensorRT-LLM's configuration (from 1.0 on,
 /// `trtllm/dynamic_flags.py`). Such flags and [`flag::OVERRIDE_ENGINE_ARGS`] exclude each other.
 pub const TRTLLM_KEY_FLAGS: &str = "--trtllm.";

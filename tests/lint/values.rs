@@ -539,3 +539,25 @@ fn workloads_of_different_dynamo_namespaces_never_meet() {
     let met = of("");
     assert!(shown(&met).iter().any(|(id, _)| *id == "KVT002"), "{met:?}");
 }
+
+#[test]
+fn blocks_of_a_model_with_latent_attention_depend_on_the_gpu() {
+    let of = |model: &str, published: &str| {
+        linted(&format!(
+            "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {{name: l}}\nspec:\n  services:\n    \
+             Frontend:\n      componentType: frontend\n      envs: [{KV_MODE}]\n      extraPodSpec: {{mainContainer: \
+             {{image: a/tensorrtllm-runtime:1.0.0}}}}\n    W:\n      componentType: worker\n      extraPodSpec:\n        \
+             mainContainer:\n          image: a/tensorrtllm-runtime:1.0.0\n          command: [python3, -m, \
+             dynamo.trtllm]\n          args: [--model-path, {model}, --kv-block-size, \"{published}\", \
+             --publish-events-and-metrics]\n"
+        ))
+    };
+    let differs = |found: &Verdicts| shown(found).iter().any(|(id, _)| *id == "KVT001");
+
+    for size in ["32", "64"] {
+        let found = of("deepseek-ai/DeepSeek-R1", size);
+        assert!(!differs(&found) && !found.unjudged.is_empty(), "{size}: {found:?}");
+    }
+    assert!(differs(&of("deepseek-ai/DeepSeek-R1-Distill-Llama-70B", "64")));
+    assert!(!differs(&of("nvidia/Llama-3.3-70B-Instruct-FP8", "32")));
+}

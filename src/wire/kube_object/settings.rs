@@ -164,6 +164,7 @@ impl Process<'_> {
         }
         if self.backend == Some(Backend::TrtLlm) && self.role.is_worker() && !blind {
             self.trtllm_block_sizes(&mut said, &mut otherwise);
+            self.depend_on_gpu(&mut said, &mut otherwise, &mut overridden);
         }
         if blind {
             return said;
@@ -210,6 +211,36 @@ impl Process<'_> {
             }
             (Some(by), _) => said.hidden.push(HiddenSetting { what, of, by }),
         }
+    }
+
+    /// Drops what is claimed of TensorRT-LLM's blocks where the GPU decides. What follows the engine does too.
+    fn depend_on_gpu(
+        &self,
+        said: &mut Said,
+        otherwise: &mut Vec<Claim>,
+        overridden: &mut Vec<(ClaimWhat, ClaimOf)>,
+    ) {
+        let model = self.command.flag(&[flag::MODEL_PATH]).value();
+        let same = ClaimValue::Count(engine::LATENT_BLOCK_SIZE);
+        if !model.is_some_and(engine::has_latent_attention) {
+            return;
+        }
+        let follows = self.follows_engine();
+        let depends = |claim: &Claim| {
+            let engine = claim.of == ClaimOf::Engine || follows && claim.of != ClaimOf::Declared;
+            claim.what == ClaimWhat::BlockSize && engine && claim.value != same
+        };
+        let unsure: Vec<ClaimOf> =
+            said.claims.iter().filter(|it| depends(it)).map(|claim| claim.of).collect();
+        said.claims.retain(|claim| !depends(claim));
+        otherwise.retain(|claim| !depends(claim));
+        // What a file says is as little known.
+        overridden.push((ClaimWhat::BlockSize, ClaimOf::Engine));
+        said.hidden.extend(unsure.into_iter().map(|of| HiddenSetting {
+            what: ClaimWhat::BlockSize,
+            of,
+            by: "the GPU (on Hopper this model's blocks have 64 tokens)".into(),
+        }));
     }
 
     /// The engine's settings may be anything.
