@@ -13,8 +13,8 @@ pub const TRTLLM_EVENT_BUFFER: &str = "kv_cache_config.event_buffer_max_size";
 pub const TRTLLM_DEFAULT_BLOCK_SIZE: u64 = 32;
 
 /// Parts of names of models with latent attention, for which TensorRT-LLM takes blocks of [`LATENT_BLOCK_SIZE`] tokens on
-/// Hopper GPUs, whatever its configuration says (TensorRT-LLM 1.0, `_torch/pyexecutor/py_executor_creator.py`,
-/// `enable_flash_mla`). Models distilled from them have other attention.
+/// Hopper GPUs, whatever its configuration says (TensorRT-LLM at 000429d5,
+/// `_torch/pyexecutor/py_executor_creator.py`, `enable_flash_mla`). Models distilled from them have other attention.
 const LATENT_ATTENTION: [&str; 5] =
     ["deepseek-v2", "deepseek-v3", "deepseek-r1", "deepseek-coder-v2", "kimi-k2"];
 

@@ -175,7 +175,7 @@ fn discovers(object: &Object<'_>, parts: &[Part<'_>]) -> Option<String> {
     Some(told.to_owned()).filter(|told| !told.contains(['$', '{']))
 }
 
-/// Puts those together again of which one sees all Dynamo namespaces.
+/// Joins the groups of which one sees all Dynamo namespaces (dynamo-llm 1.2, `namespace.rs`: a given one must match).
 fn meeting(groups: BTreeMap<Group, Vec<Part<'_>>>) -> BTreeMap<Group, Vec<Part<'_>>> {
     let everywhere = |group: &Group| Group { discovers: None, ..group.clone() };
     let open: BTreeSet<Group> =

@@ -49,7 +49,7 @@ pub struct WorkerRecord {
     /// The time it appeared, if that was seen: discovery named it before it did anything, or
     /// it had left before.
     pub since: Option<Timestamp>,
-    /// What routers' choices tell of the part of requests that it computes.
+    /// The part of requests that it computes, by routers' choices.
     part: Part,
     /// Its component, as discovery names it.
     pub component: Option<Arc<str>>,

@@ -220,7 +220,7 @@ pub(super) const MOCKER: &[Setting] = &[
         Kind::Count,
         &[Name::always(flag::BLOCK_SIZE)],
     )
-    // From 1.3 on it depends on the engine that is simulated (`mocker/args.py`).
+    // From 1.3 on it depends on the engine that is simulated (ai-dynamo 1.3.1, `mocker/args.py:208`).
     .or(Default::Count(64))
     .then(&[(Release::new(1, 3), Default::Unknown)]),
     Setting::new(

@@ -8,7 +8,7 @@ const PRINTED: f64 = 0.001;
 /// Choices that tell by their costs which part of requests a worker computes.
 const TELLING: u64 = 10;
 
-/// What routers' choices tell of the part of requests that a worker computes.
+/// The part of requests that a worker computes, by routers' choices.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Part {
     told: Option<Role>,

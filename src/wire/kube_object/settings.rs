@@ -234,7 +234,7 @@ impl Process<'_> {
             said.claims.iter().filter(|it| depends(it)).map(|claim| claim.of).collect();
         said.claims.retain(|claim| !depends(claim));
         otherwise.retain(|claim| !depends(claim));
-        // What a file says is as little known.
+        // The GPU overrides a file of the engine as well.
         overridden.push((ClaimWhat::BlockSize, ClaimOf::Engine));
         said.hidden.extend(unsure.into_iter().map(|of| HiddenSetting {
             what: ClaimWhat::BlockSize,
