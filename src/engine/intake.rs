@@ -115,7 +115,7 @@ impl Learner<'_> {
         let ranks = picture::ranks_now(&known.fleet, &known.index.mirror, at);
         let felt = picture::felt_now(&known.routing, meters, &known.options.objectives, at);
         let there = |pod: &str| !known.shown.is_deleted(pod);
-        meters.ttft.set(at, known.routing.router.ttft_last(there, at));
+        meters.ttft.set(at, known.routing.router.scrapes.ttft_last(there, at));
         meters.felt(at, &felt);
         meters.gauges(at, known.index.mirror.totals().accepted, &ranks);
         known.index.explorer.warm(&known.index.mirror, at);

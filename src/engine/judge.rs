@@ -400,9 +400,9 @@ impl Judge<'_> {
             chains_by_model: self.known.setup().chains_by_model(),
             lengths_told: self.known.routing.prefixes.reuse.told(),
             regret: self.regret(None),
-            sourceless: router.sourceless(|pod| !self.known.shown.is_deleted(pod), at),
+            sourceless: router.scrapes.sourceless(|pod| !self.known.shown.is_deleted(pod), at),
             unfed: self.unfed(at),
-            fed: router.fed(
+            fed: router.scrapes.fed(
                 |pod| !self.known.shown.is_deleted(pod) && !self.known.fleet.is_foreign_pod(pod),
                 at,
             ),
@@ -417,7 +417,7 @@ impl Judge<'_> {
         let router = &self.known.routing.router;
         let ours =
             |pod: &str| !self.known.shown.is_deleted(pod) && !self.known.fleet.is_foreign_pod(pod);
-        let unfed = router.unfed(ours, at);
+        let unfed = router.scrapes.unfed(ours, at);
         let stores_since = |from: Timestamp| {
             let ranks = self.window(Some(from)).ranks;
             ranks.iter().map(|tally| tally.kv.counters.stores).sum::<u64>()

@@ -333,7 +333,7 @@ impl Learner<'_> {
         }
         for (pod, name, value) in sums {
             self.known.routing.traffic.take(pod, name, value, at);
-            let grown = self.known.routing.router.gauge(pod, name, value, at);
+            let grown = self.known.routing.router.scrapes.gauge(pod, name, value, at);
             if grown.prompts + grown.failed > 0 {
                 self.known.times.active = self.known.times.active.max(at);
             }

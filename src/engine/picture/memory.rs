@@ -29,7 +29,7 @@ pub(super) fn rows(known: &Knowledge, at: Timestamp) -> Vec<MemoryRow> {
             && !known.fleet.workers.worker(record.rank.worker).is_some_and(|worker| worker.gone)
     });
     let mut rows = Vec::with_capacity(known.fleet.workers.ranks().len().min(RANK_LIMIT));
-    let length = known.routing.router.mean_sequence();
+    let length = known.routing.router.scrapes.mean_sequence();
     let length = length.map(|mean| told(mean, "mean tokens by frontends' metrics", at));
     let length = length.as_ref();
     rows.extend(

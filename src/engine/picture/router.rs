@@ -70,8 +70,8 @@ pub(super) fn summary(known: &Knowledge, at: Timestamp) -> RouterSummary {
         worker_log_warnings: (!others.is_empty())
             .then(|| others.iter().map(|(_, w)| w.parent + w.remove).sum()),
         block_size_inferred: router.fractions.block_size(),
-        ttft_mean: router.ttft_mean(|pod| !known.shown.is_deleted(pod), at),
-        queued: router.queued(|pod| !known.shown.is_deleted(pod)).map(whole),
+        ttft_mean: router.scrapes.ttft_mean(|pod| !known.shown.is_deleted(pod), at),
+        queued: router.scrapes.queued(|pod| !known.shown.is_deleted(pod)).map(whole),
         ttft: latency(LatencyName::FirstToken),
         itl: latency(LatencyName::InterToken),
         duration: latency(LatencyName::Request),
@@ -117,8 +117,8 @@ fn counted(known: &Knowledge) -> Counted {
         prompt_tokens: traffic.prompt_tokens().map(whole),
         output_tokens: traffic.output_tokens().map(whole),
         moved: traffic.moved().map(|(from, to, count)| (from, to, whole(count))).collect(),
-        registered: known.routing.router.registered(there).map(whole),
-        routed_to: known.routing.router.routed_to(there).map(whole),
+        registered: known.routing.router.scrapes.registered(there).map(whole),
+        routed_to: known.routing.router.scrapes.routed_to(there).map(whole),
     }
 }
 
