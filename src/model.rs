@@ -56,7 +56,7 @@ pub use reuse_window::ReuseWindow;
 pub use reused::{CachedTokens, TokenScrapes};
 pub use router::{Heard, PodWarnings, Router, Scrapes};
 pub use sources::{Reading, SourceRecord, Sources};
-pub use tally::{KvTally, Refusals, RequestTally, RouterTally, Tally};
+pub use tally::{KvTally, Refusals, RequestTally, RouterCounts, RouterTally, Tally};
 pub use traffic::Traffic;
 pub use versions::{Family, Versions};
 pub use workers::{

@@ -432,6 +432,12 @@ impl Evidence {
         self.changed_after(self.since)
     }
 
+    /// Returns why the routers' own counts tell nothing of the usual load, when they do not: a worker came or left
+    /// within them.
+    pub fn uncounted(&self) -> Option<Phrase> {
+        self.changed_after(self.since.max(self.router.counts_since.unwrap_or_default()))
+    }
+
     /// Returns why the present moment tells nothing of the usual load, when it does not: a worker came or
     /// left a moment ago.
     pub fn in_change(&self) -> Option<Phrase> {

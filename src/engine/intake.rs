@@ -106,16 +106,17 @@ impl Learner<'_> {
     /// Notes gauges for every second up to `at`.
     pub(super) fn roll(&mut self, at: Timestamp) {
         let known = &mut *self.known;
-        let meters = &mut known.record.meters;
-        if at.seconds() == meters.rolled.seconds() {
+        if at.seconds() == known.record.meters.rolled.seconds() {
             return;
         }
+        let setup = known.setup();
+        let ttft = known.routing.router.scrapes.ttft_last(|pod| setup.is_here(pod), at);
+        let meters = &mut known.record.meters;
         meters.rolled = at;
         known.fleet.workers.forget_scraped(at, MINUTE);
         let ranks = picture::ranks_now(&known.fleet, &known.index.mirror, at);
         let felt = picture::felt_now(&known.routing, meters, &known.options.objectives, at);
-        let there = |pod: &str| !known.shown.is_deleted(pod);
-        meters.ttft.set(at, known.routing.router.scrapes.ttft_last(there, at));
+        meters.ttft.set(at, ttft);
         meters.felt(at, &felt);
         meters.gauges(at, known.index.mirror.totals().accepted, &ranks);
         known.index.explorer.warm(&known.index.mirror, at);

@@ -140,7 +140,7 @@ impl Judge<'_> {
             || self.known.fleet.workers.members() > 0
             || ranks().any(|it| it.last_event.is_some());
         // Requests whose blocks are all cached bring no event, and no choice where nobody reads logs.
-        let counted = told.prompts + told.failed;
+        let counted = told.own.prompts + told.own.failed;
         let requests = told.routed.max(counted);
         let little = window.router.routed.max(counted) < limits.min_silent_routed
             && stores < limits.min_stores
@@ -382,6 +382,7 @@ impl Judge<'_> {
         RouterEvidence {
             read: !routers.is_empty(),
             began: self.known.setup().router_began(),
+            counts_since: router.scrapes.replaced(|pod| self.known.setup().is_here(pod))[0],
             alone: self.known.setup().replaced_routers().map(|it| it.alone),
             rejecting: self.rejecting(),
             unplaced: pods.iter().any(|pod| self.known.shown.cluster.pod(pod).is_none()),
@@ -400,12 +401,9 @@ impl Judge<'_> {
             chains_by_model: self.known.setup().chains_by_model(),
             lengths_told: self.known.routing.prefixes.reuse.told(),
             regret: self.regret(None),
-            sourceless: router.scrapes.sourceless(|pod| !self.known.shown.is_deleted(pod), at),
+            sourceless: router.scrapes.sourceless(|pod| self.known.setup().is_here(pod), at),
             unfed: self.unfed(at),
-            fed: router.scrapes.fed(
-                |pod| !self.known.shown.is_deleted(pod) && !self.known.fleet.is_foreign_pod(pod),
-                at,
-            ),
+            fed: router.scrapes.fed(|pod| self.known.setup().is_here(pod), at),
             hits: self.known.setup().router_hits(at),
         }
     }
@@ -415,9 +413,7 @@ impl Judge<'_> {
         // An event takes its time to the router, and counters are read some time after each other.
         const UNDER_WAY: Duration = Duration::from_secs(5);
         let router = &self.known.routing.router;
-        let ours =
-            |pod: &str| !self.known.shown.is_deleted(pod) && !self.known.fleet.is_foreign_pod(pod);
-        let unfed = router.scrapes.unfed(ours, at);
+        let unfed = router.scrapes.unfed(|pod| self.known.setup().is_here(pod), at);
         let stores_since = |from: Timestamp| {
             let ranks = self.window(Some(from)).ranks;
             ranks.iter().map(|tally| tally.kv.counters.stores).sum::<u64>()
@@ -448,6 +444,13 @@ impl Judge<'_> {
                 window.router.sum(counts);
             } else {
                 window.router.add_events(counts);
+            }
+        });
+        let here = |pod: &str| self.known.setup().is_here(pod);
+        self.known.routing.router.scrapes.counted(here, own, watched, |counts, seen| {
+            window.told.own.sum(counts);
+            if seen {
+                window.router.own.sum(counts);
             }
         });
         // These are joined to the ranks of the evidence by position, so both lists leave out the same workers.

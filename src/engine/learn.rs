@@ -26,7 +26,7 @@ use crate::domain::{
 use crate::dynamo::plane;
 use crate::frame::Frame;
 use crate::mirror::Outcome;
-use crate::model::{Measured, Refusals, RouterLoad, Step, Summed as _};
+use crate::model::{Measured, Refusals, RouterLoad, Step};
 use crate::snapshot::{EventKind, Gravity};
 use crate::wire::Facts;
 
@@ -330,14 +330,15 @@ impl Learner<'_> {
         let pods: BTreeSet<&Arc<str>> = sums.iter().map(|(pod, ..)| *pod).collect();
         for pod in pods {
             self.known.routing.mix.take(pod, at, |name| of(pod, name));
+            let own = sums.iter().filter(|(of, ..)| *of == pod);
+            let gauges: Vec<_> = own.map(|(_, name, value)| (*name, *value)).collect();
+            let slots = self.known.times.slots;
+            if self.known.routing.router.scrapes.take(pod, &gauges, at, slots) {
+                self.known.times.active = self.known.times.active.max(at);
+            }
         }
         for (pod, name, value) in sums {
             self.known.routing.traffic.take(pod, name, value, at);
-            let grown = self.known.routing.router.scrapes.gauge(pod, name, value, at);
-            if grown.prompts + grown.failed > 0 {
-                self.known.times.active = self.known.times.active.max(at);
-            }
-            self.router_counts(at).sum(&grown);
         }
     }
 

@@ -319,7 +319,8 @@ mod tests {
             let name: Arc<str> = format!("fe-{number}").into();
             router.pod(&name).decide(false, NOW.after(Duration::from_secs(number)));
             let at = NOW.after(Duration::from_secs(number));
-            router.scrapes.gauge(&name, GaugeName::Queued, 1.0, at);
+            let slots = super::super::Slots::new(NOW);
+            router.scrapes.take(&name, &[(GaugeName::Queued, 1.0)], at, slots);
         }
 
         assert_eq!(router.pods().count(), POD_LIMIT - LET_GO_AT_ONCE + 1);

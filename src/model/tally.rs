@@ -116,16 +116,8 @@ pub struct RouterTally {
     pub gaps: u64,
     /// Lines of publishers that cannot read their engine's events.
     pub decode_failed: u64,
-    /// Stores that routers' indexes took in, by their own counters.
-    pub stores_applied: u64,
-    /// Stores that they rejected because the parent block is unknown, by their own counters.
-    pub stores_orphaned: u64,
-    /// Stores that they refused for other reasons, by their own counters.
-    pub stores_invalid: u64,
-    /// Removals that they followed, by their own counters.
-    pub removals_applied: u64,
-    /// Removals of blocks that they did not have, by their own counters.
-    pub removals_missing: u64,
+    /// What they count themselves.
+    pub own: RouterCounts,
     /// Messages of KV events that are missing by their publishers' numbers, while kvtop listened.
     pub lost: u64,
     /// Messages of KV events that passed by while kvtop's own connection was away.
@@ -140,14 +132,36 @@ pub struct RouterTally {
     pub dropped: u64,
     /// Requests whose prompt was computed, as events about requests say.
     pub answered: u64,
-    /// Prompts that frontends answered, by their own counters.
+}
+
+/// What routers and their frontends count themselves, by their metrics, since the processes that run now started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RouterCounts {
+    /// Stores that routers' indexes took in.
+    pub stores_applied: u64,
+    /// Stores that they rejected because the parent block is unknown.
+    pub stores_orphaned: u64,
+    /// Stores that they refused for other reasons.
+    pub stores_invalid: u64,
+    /// Removals that they followed.
+    pub removals_applied: u64,
+    /// Removals of blocks that they did not have.
+    pub removals_missing: u64,
+    /// Prompts that frontends answered.
     pub prompts: u64,
-    /// Requests that frontends answered with an error, by their own counters.
+    /// Requests that frontends answered with an error.
     pub failed: u64,
-    /// Requests of which routers' own counters tell the share that they found cached.
+    /// Requests of which routers tell the share that they found cached.
     pub shares: u64,
     /// The sum of these shares, in millionths.
     pub share_sum: u64,
+}
+
+impl RouterCounts {
+    /// Returns the mean share of prompts that routers found cached; none where they counted no request.
+    pub fn hit_rate(&self) -> Option<f64> {
+        (self.shares > 0).then(|| self.share_sum as f64 / self.shares as f64 / 1e6)
+    }
 }
 
 impl Tally {
@@ -188,13 +202,7 @@ impl RouterTally {
     /// counters.
     pub fn refused(&self) -> u64 {
         let said = self.parent_full + self.parent_empty + self.parent_unsaid;
-        said.max(self.stores_orphaned)
-    }
-
-    /// Returns the mean share of prompts that routers found cached, by their own counters; none where they counted
-    /// no request.
-    pub fn hit_rate(&self) -> Option<f64> {
-        (self.shares > 0).then(|| self.share_sum as f64 / self.shares as f64 / 1e6)
+        said.max(self.own.stores_orphaned)
     }
 
     /// Adds what `other` counts of KV events, and not of what routers tell.
@@ -273,16 +281,22 @@ impl Summed for RouterTally {
         self.parent_unsaid += other.parent_unsaid;
         self.remove += other.remove;
         self.hash_mismatch += other.hash_mismatch;
+        self.own.sum(&other.own);
+        self.answered += other.answered;
+        self.add_events(other);
+    }
+}
+
+impl Summed for RouterCounts {
+    fn sum(&mut self, other: &Self) {
         self.stores_applied += other.stores_applied;
         self.stores_orphaned += other.stores_orphaned;
         self.stores_invalid += other.stores_invalid;
         self.removals_applied += other.removals_applied;
         self.removals_missing += other.removals_missing;
-        self.answered += other.answered;
         self.prompts += other.prompts;
         self.failed += other.failed;
         self.shares += other.shares;
         self.share_sum += other.share_sum;
-        self.add_events(other);
     }
 }

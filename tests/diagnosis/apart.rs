@@ -169,6 +169,18 @@ fn the_choice_of_a_decode_worker_is_no_request_that_found_nothing() {
 }
 
 #[test]
+fn what_a_replaced_router_counted_does_not_speak_for_the_present_one() {
+    // 1.6.1, known by its metrics alone; its router is replaced after a minute, and the new one rejects every store.
+    let all = recorded("live/nohist_counters_161");
+    assert!(wrong(&played(&attached(&all, 0, 60)).1).is_empty());
+    for (from, until) in [(0, 75), (0, 82), (30, 80), (50, 82)] {
+        let seen = played(&attached(&all, from, until)).1;
+
+        assert_eq!(wrong(&seen), ["KVT007"], "{from} to {until} s: {}", check::text(&seen));
+    }
+}
+
+#[test]
 fn lines_that_come_twice_count_once() {
     let twice = seen("lines_twice_161");
 

@@ -69,7 +69,7 @@ impl Evidence {
         let tally = &mut part.router.tally;
         (tally.overlaps, tally.warm, tally.routed) = (overlaps, warm, routed);
         part.router.inferred = None;
-        (part.router.tally.shares, part.router.told.shares) = (0, 0);
+        (part.router.tally.own.shares, part.router.told.own.shares) = (0, 0);
         let chains = self.router.chains_by_model.iter().find(|(of, _)| **of == *model);
         part.router.chains = chains.map(|(_, size)| *size);
         part

@@ -17,6 +17,8 @@ pub struct RouterEvidence {
     /// The time from which on all requests were routed by routers that still run; `tally` and `told` count none from
     /// before. None where no router was replaced, or the start of one is unknown.
     pub alone: Option<Timestamp>,
+    /// The time before which nothing is in the routers' own counts, if every one of them counts from zero since then.
+    pub counts_since: Option<Timestamp>,
     /// The routers that reject stores because they lack the parent block; none if the start of one is unknown.
     pub rejecting: Option<Rejecting>,
     /// Pods that routed in the last minute, of the component that has most of them.

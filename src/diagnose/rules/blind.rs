@@ -42,7 +42,7 @@ pub(super) fn look(evidence: &Evidence) -> Sight {
         return Sight::Sees { hits: all.known - all.zero, known: all.known };
     }
     if all.known == 0 {
-        return match evidence.router.told.hit_rate() {
+        return match evidence.router.told.own.hit_rate() {
             Some(rate) if rate > 0.0 => Sight::Metric { rate },
             _ => Sight::Unknown("needs requests with known cache hits (none so far)".into()),
         };

@@ -208,22 +208,22 @@ fn missing(evidence: &Evidence, sight: &Sight, publishes: bool) -> Verdict {
     let agree = size.is_some() && size == router;
     let known = evidence.router.tally.overlaps.best().known;
     let told = &evidence.router.told;
-    let found_nothing = told.hit_rate().is_some_and(|rate| rate <= 0.0);
+    let found_nothing = told.own.hit_rate().is_some_and(|rate| rate <= 0.0);
     match sight {
         Sight::Blind(_) => Verdict::unknown(
             "needs the block size that workers publish with: no request hits the cache, and no \
                          source reports that size",
         ),
         _ if evidence.plane.logs_only => Verdict::unknown(heard::missing(evidence)),
-        _ if !publishes && told.failed > 0 && told.prompts + known == 0 => {
+        _ if !publishes && told.own.failed > 0 && told.own.prompts + known == 0 => {
             Verdict::unknown(phrase!(
                 "needs requests that succeed: all {} failed at the frontends",
-                Count(told.failed)
+                Count(told.own.failed)
             ))
         }
         _ if !publishes && found_nothing => Verdict::unknown(phrase!(
             "needs store events or routers' logs: by their metrics routers found nothing cached for {} requests",
-            Count(told.shares)
+            Count(told.own.shares)
         )),
         _ if !publishes && total.kv.counters.stores >= evidence.thresholds.min_stores => {
             Verdict::unknown(phrase!(

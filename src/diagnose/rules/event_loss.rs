@@ -204,14 +204,14 @@ fn at_router(evidence: &Evidence) -> Option<Verdict> {
 fn counters(evidence: &Evidence) -> Option<Verdict> {
     let limits = &evidence.thresholds;
     let tally = &evidence.router.tally;
-    let (orphaned, invalid) = (tally.stores_orphaned, tally.stores_invalid);
+    let (orphaned, invalid) = (tally.own.stores_orphaned, tally.own.stores_invalid);
     // Stores without blocks are rejected for their parents too, and no event was lost for that.
     let sent = evidence.total().kv.counters;
     let hollow = sent.empty_stores as f64 >= limits.loss_share * sent.stores.max(1) as f64;
-    let all = tally.stores_applied + orphaned + invalid;
+    let all = tally.own.stores_applied + orphaned + invalid;
     let share = |refused: u64| refused as f64 / all.max(1) as f64;
     // Shortly after a worker or a router starts, rejected stores are normal.
-    if all < limits.min_stores || evidence.unsettled().is_some() {
+    if all < limits.min_stores || evidence.uncounted().is_some() {
         return None;
     }
     let proof = |measure: Measure, count: u64| {

@@ -98,7 +98,7 @@ fn own_loss(evidence: &Evidence, rank: &RankEvidence) -> Option<Phrase> {
     }
     // Rejected by kvtop but not by the router: the router received the events that kvtop lacks.
     let here = counters.refused_stores + counters.unknown_removals;
-    let there = tally.refused() + tally.remove.max(tally.removals_missing);
+    let there = tally.refused() + tally.remove.max(tally.own.removals_missing);
     if there > 0 && there * 2 >= here {
         return None;
     }

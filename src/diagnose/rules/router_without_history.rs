@@ -190,8 +190,8 @@ fn counted(evidence: &Evidence) -> bool {
     let limits = &evidence.thresholds;
     let (tally, total) = (&evidence.router.tally, evidence.total());
     let counters = &total.kv.counters;
-    let (orphaned, stores) = (tally.stores_orphaned, counters.stores as f64);
-    let share = orphaned as f64 / (tally.stores_applied + orphaned).max(1) as f64;
+    let (orphaned, stores) = (tally.own.stores_orphaned, counters.stores as f64);
+    let share = orphaned as f64 / (tally.own.stores_applied + orphaned).max(1) as f64;
     let full = total.kv.full_stores() >= limits.min_stores
         && (counters.empty_stores as f64) < limits.empty_share_well * stores;
     // A history that is complete since a moment ago says nothing of the stores before.
@@ -202,7 +202,7 @@ fn counted(evidence: &Evidence) -> bool {
     let least = if known && began_later(evidence) { limits.loss_share } else { limits.all_share };
     let refused = placed && share >= least;
     let enough = orphaned >= limits.min_parent_warnings;
-    enough && full && refused && evidence.unsettled().is_none()
+    enough && full && refused && evidence.uncounted().is_none()
 }
 
 /// Returns true when routers reject nearly every store, for parents not known to be stored later, and almost no
@@ -317,9 +317,9 @@ fn found(evidence: &Evidence) -> Finding {
             Proof::new(claim, phrase!("{}", Count(tally.parent_before)), source).at(evidence.at),
         );
     }
-    if tally.stores_orphaned > 0 {
-        let all = tally.stores_applied + tally.stores_orphaned;
-        let value = phrase!("{} of {}", Count(tally.stores_orphaned), Count(all));
+    if tally.own.stores_orphaned > 0 {
+        let all = tally.own.stores_applied + tally.own.stores_orphaned;
+        let value = phrase!("{} of {}", Count(tally.own.stores_orphaned), Count(all));
         let source = Origin::RouterCounters;
         let claim = measure::STORES_REJECTED_FOR_PARENT;
         proofs.push(Proof::new(claim, value, source).at(evidence.at));
@@ -383,7 +383,7 @@ fn found(evidence: &Evidence) -> Finding {
 }
 
 fn summary(tally: &RouterTally, proven: bool) -> Phrase {
-    let refused = Count(tally.parent_full.max(tally.stores_orphaned));
+    let refused = Count(tally.parent_full.max(tally.own.stores_orphaned));
     let rest = if proven {
         let before = Count(tally.parent_before);
         phrase!(

@@ -178,7 +178,7 @@ fn unfed(evidence: &Evidence) -> Option<Unfed<'_>> {
     let router = &evidence.router;
     let found = [&router.tally, &router.told].into_iter().any(|tally| {
         let overlaps = tally.overlaps.best();
-        overlaps.known > overlaps.zero || tally.hit_rate().is_some_and(|rate| rate > 0.0)
+        overlaps.known > overlaps.zero || tally.own.hit_rate().is_some_and(|rate| rate > 0.0)
     });
     // Where block sizes differ, counters may stay at 0 for that reason: a capture of 1.6.1 with cards of 16 and
     // engines of 32.

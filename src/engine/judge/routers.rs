@@ -31,6 +31,11 @@ impl Replaced {
 }
 
 impl Setup<'_> {
+    /// Returns true unless `pod` is known to be gone, or of another deployment.
+    pub(in crate::engine) fn is_here(&self, pod: &str) -> bool {
+        !self.shown.is_deleted(pod) && !self.fleet.is_foreign_pod(pod)
+    }
+
     /// Returns when the routers that run now had replaced others; none if no replaced router was seen to route, or the
     /// start of a router is unknown.
     pub(super) fn replaced_routers(&self) -> Option<Replaced> {

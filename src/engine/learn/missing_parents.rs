@@ -108,12 +108,14 @@ impl Setup<'_> {
         }
     }
 
-    /// Returns when the last router that is there started, by its log or its container.
+    /// Returns when the last router that is there started, by its log or its container, or before which time it did not,
+    /// where its counters began again.
     pub(in crate::engine) fn router_began(&self) -> Option<Timestamp> {
         let pods = self.routing.router.pods().filter(|(pod, known)| known.is_router(pod));
         let heard = pods.filter(|(pod, _)| !self.shown.is_deleted(pod));
         let heard = heard.filter_map(|(pod, _)| self.router_watch(pod).began);
         let shown = self.shown.cluster.pods().filter(|record| record.pod.role.is_router());
-        heard.chain(shown.filter_map(|record| record.pod.started)).max()
+        let [_, counted] = self.routing.router.scrapes.replaced(|pod| self.is_here(pod));
+        heard.chain(shown.filter_map(|record| record.pod.started)).chain(counted).max()
     }
 }

@@ -70,8 +70,8 @@ pub(super) fn summary(known: &Knowledge, at: Timestamp) -> RouterSummary {
         worker_log_warnings: (!others.is_empty())
             .then(|| others.iter().map(|(_, w)| w.parent + w.remove).sum()),
         block_size_inferred: router.fractions.block_size(),
-        ttft_mean: router.scrapes.ttft_mean(|pod| !known.shown.is_deleted(pod), at),
-        queued: router.scrapes.queued(|pod| !known.shown.is_deleted(pod)).map(whole),
+        ttft_mean: router.scrapes.ttft_mean(|pod| known.setup().is_here(pod), at),
+        queued: router.scrapes.queued(|pod| known.setup().is_here(pod)).map(whole),
         ttft: latency(LatencyName::FirstToken),
         itl: latency(LatencyName::InterToken),
         duration: latency(LatencyName::Request),
@@ -112,7 +112,7 @@ fn in_flight(known: &Knowledge, at: Timestamp) -> Option<f64> {
 /// Returns what pods counted.
 fn counted(known: &Knowledge) -> Counted {
     let traffic = &known.routing.traffic;
-    let there = |pod: &str| !known.shown.is_deleted(pod);
+    let there = |pod: &str| known.setup().is_here(pod);
     Counted {
         prompt_tokens: traffic.prompt_tokens().map(whole),
         output_tokens: traffic.output_tokens().map(whole),

@@ -388,8 +388,12 @@ fn published_proofs(evidence: &Evidence, fault: &Fault<'_>) -> Vec<Proof> {
     }
     let source = Origin::RouterCounters;
     for (claim, refused, applied) in [
-        (measure::STORES_REJECTED_FOR_PARENT, heard.stores_orphaned, heard.stores_applied),
-        (measure::REMOVALS_OF_UNKNOWN_BLOCKS, heard.removals_missing, heard.removals_applied),
+        (measure::STORES_REJECTED_FOR_PARENT, heard.own.stores_orphaned, heard.own.stores_applied),
+        (
+            measure::REMOVALS_OF_UNKNOWN_BLOCKS,
+            heard.own.removals_missing,
+            heard.own.removals_applied,
+        ),
     ] {
         if some.is_empty() && refused > 0 {
             let value = phrase!("{} of {}", Count(refused), Count(refused + applied));
