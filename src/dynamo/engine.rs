@@ -104,8 +104,8 @@ pub const NO_PUBLISHER: &str = "null";
 /// propose it in later releases too.
 pub const VLLM_EVENT_PORT: u16 = 20080;
 
-/// Returns true for an address of KV events that vLLM binds. It connects to any other one, where nothing listens
-/// (vLLM 0.8 to 0.31, `distributed/kv_events.py`).
+/// Returns true for an address of KV events that the engine binds. It connects to any other one, where nothing listens
+/// (vLLM 0.8 to 0.31, `distributed/kv_events.py`; SGLang 0.5.9, `srt/disaggregation/kv_events.py:242`).
 pub fn is_bound(endpoint: &str) -> bool {
     let schemes = ["ipc://", "inproc://"];
     endpoint.contains('*')
@@ -113,7 +113,7 @@ pub fn is_bound(endpoint: &str) -> bool {
         || schemes.iter().any(|scheme| endpoint.starts_with(scheme))
 }
 
-/// Returns the address that vLLM binds at the port of `endpoint`.
+/// Returns the address that the engine binds at the port of `endpoint`.
 pub fn bound(endpoint: &str) -> String {
     let port = endpoint.rsplit(':').next().and_then(|port| port.parse().ok());
     format!("tcp://*:{}", port.unwrap_or(VLLM_EVENT_PORT))
@@ -123,7 +123,8 @@ pub fn bound(endpoint: &str) -> String {
 pub const fn config_file(backend: Backend) -> (&'static [&'static str], &'static [&'static str]) {
     match backend {
         Backend::TrtLlm => (&[flag::EXTRA_ENGINE_ARGS], &[variable::TRTLLM_EXTRA_ENGINE_ARGS]),
-        Backend::Vllm | Backend::SgLang => (&[flag::CONFIG], &[]),
+        Backend::Vllm => (&[flag::CONFIG], &[]),
+        Backend::SgLang => (&[flag::DISAGG_CONFIG, flag::CONFIG], &[]),
         Backend::Mocker => (&[flag::EXTRA_ENGINE_ARGS], &[]),
     }
 }

@@ -15,6 +15,7 @@ names! {
     DECODE_CONTEXT_PARALLEL_SIZE = "--decode-context-parallel-size", "Decode context parallelism.";
     DISABLE_RADIX_CACHE = "--disable-radix-cache", "SGLang without a prefix cache.";
     DISAGGREGATION_MODE = "--disaggregation-mode", "The part of a request that a worker serves.";
+    DISAGG_CONFIG = "--disagg-config", "A file of which one section configures an SGLang worker, from 1.0.";
     DISCOVERY_BACKEND = "--discovery-backend", "Where processes find each other.";
     DURABLE_KV_EVENTS = "--durable-kv-events", "KV events through a JetStream stream.";
     CHAT_PROCESSOR = "--dyn-chat-processor", "Whose code of a frontend turns chats into tokens.";
@@ -22,6 +23,7 @@ names! {
     ENABLE_PREFIX_CACHING = "--enable-prefix-caching", "Prefix cache of vLLM and the mocker.";
     EVENT_PLANE = "--event-plane", "How events travel.";
     EXTRA_ENGINE_ARGS = "--extra-engine-args", "Configuration file of TensorRT-LLM and the mocker.";
+    HEADLESS = "--headless", "A vLLM process of a worker whose first node serves, from 1.0.";
     HTTP_PORT = "--http-port", "The port of a frontend.";
     IMAGE_DIFFUSION_WORKER = "--image-diffusion-worker", "An SGLang worker that generates images.";
     IS_DECODE_WORKER = "--is-decode-worker", "A worker that only decodes.";
@@ -36,8 +38,11 @@ names! {
     MAX_NUM_SEQS = "--max-num-seqs", "Concurrent sequences of vLLM and the mocker.";
     MAX_RUNNING_REQUESTS = "--max-running-requests", "Concurrent sequences of SGLang.";
     MODALITY = "--modality", "The kind of model that a TensorRT-LLM worker serves.";
+    MODEL = "--model", "Model of vLLM, of SGLang, and of TensorRT-LLM from 1.0.";
     MODEL_PATH = "--model-path", "Model of TensorRT-LLM, SGLang and the mocker.";
+    MULTIMODAL_DECODE_WORKER = "--multimodal-decode-worker", "A vLLM worker that only decodes, up to 1.3.";
     MULTIMODAL_ENCODE_WORKER = "--multimodal-encode-worker", "A vLLM or SGLang worker that encodes images, up to 1.2.";
+    MULTIMODAL_PROCESSOR = "--multimodal-processor", "A process that prepares images for workers, up to 1.0.";
     NO_ENABLE_PREFIX_CACHING = "--no-enable-prefix-caching", "vLLM or the mocker without a prefix cache.";
     NO_KV_EVENTS = "--no-kv-events", "The router does not follow KV events, in 0.9.";
     NO_ROUTER_KV_EVENTS = "--no-router-kv-events", "The router does not follow KV events, from 1.0 on.";
@@ -47,6 +52,7 @@ names! {
     PAGE_SIZE = "--page-size", "Block size of SGLang.";
     PUBLISH_EVENTS_AND_METRICS = "--publish-events-and-metrics", "A TensorRT-LLM worker publishes KV events and metrics.";
     PUBLISH_KV_EVENTS = "--publish-kv-events", "A TensorRT-LLM worker publishes KV events, from 1.3 on.";
+    RERANK_WORKER = "--rerank-worker", "An SGLang worker that ranks texts, from 1.6.";
     ROUTER_BLOCK_SIZE = "--router-block-size", "Block size of the standalone router, from 1.0 on.";
     ROUTER_DURABLE_KV_EVENTS = "--router-durable-kv-events", "The router reads KV events from a JetStream stream.";
     ROUTER_KV_EVENTS = "--router-kv-events", "The router follows KV events, from 1.0 on.";

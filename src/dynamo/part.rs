@@ -3,7 +3,7 @@
 use super::{flag, variable};
 use crate::domain::{Backend, Role};
 
-/// A switch that turns a worker into one without KV blocks that a router looks for.
+/// A switch that gives a worker another part than whole requests.
 #[derive(Clone, Copy, Debug)]
 pub struct PartSwitch {
     /// The engine whose workers have it.
@@ -30,8 +30,42 @@ const fn switch(
 ///
 /// Encoders register no KV events and an empty model type (1.4.2 `vllm/worker_factory.py:626`), and embedding workers of
 /// vLLM have no KV cache (`vllm/main.py:503`). Requests for embeddings pass no KV router (dynamo-llm 1.5.0,
-/// `discovery/watcher.rs:948`).
+/// `discovery/watcher.rs:948`). Decode workers publish nothing (1.1.1 `vllm/args.py:325`), a worker with
+/// `--multimodal-decode-worker` is one (1.2.1 `vllm/backend_args.py:365`), and headless ones have no endpoint of Dynamo
+/// (1.6.1 `vllm/backend_args.py:275`).
 pub const PART_SWITCHES: &[PartSwitch] = &[
+    switch(
+        Backend::Vllm,
+        Role::Prefill,
+        flag::IS_PREFILL_WORKER,
+        Some(variable::VLLM_IS_PREFILL_WORKER),
+    ),
+    switch(
+        Backend::Vllm,
+        Role::Decode,
+        flag::IS_DECODE_WORKER,
+        Some(variable::VLLM_IS_DECODE_WORKER),
+    ),
+    switch(
+        Backend::Vllm,
+        Role::Decode,
+        flag::MULTIMODAL_DECODE_WORKER,
+        Some(variable::VLLM_MULTIMODAL_DECODE_WORKER),
+    ),
+    switch(Backend::Vllm, Role::Other, flag::HEADLESS, Some(variable::VLLM_HEADLESS)),
+    switch(Backend::Vllm, Role::Encode, flag::MULTIMODAL_PROCESSOR, None),
+    switch(
+        Backend::SgLang,
+        Role::Encode,
+        flag::MULTIMODAL_PROCESSOR,
+        Some(variable::SGLANG_MULTIMODAL_PROCESSOR),
+    ),
+    switch(
+        Backend::SgLang,
+        Role::Embedding,
+        flag::RERANK_WORKER,
+        Some(variable::SGLANG_RERANK_WORKER),
+    ),
     switch(
         Backend::Vllm,
         Role::Encode,

@@ -21,7 +21,7 @@ const ONE: Default = Default::Millionths(1_000_000);
 const OVERLAP_WEIGHT: &[Name] = &[
     Name::before(variable::KV_OVERLAP_SCORE_WEIGHT, 1, 0),
     Name::since(variable::ROUTER_KV_OVERLAP_SCORE_WEIGHT, 1, 0),
-    Name::since(variable::OVERLAP_SCORE_WEIGHT, 1, 0).alias(),
+    Name::since(variable::OVERLAP_SCORE_WEIGHT, 1, 2).alias(),
 ];
 
 /// Variables of the overlap's credit.

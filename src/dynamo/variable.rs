@@ -42,6 +42,8 @@ names! {
     SGLANG_EMBEDDING_WORKER = "DYN_SGL_EMBEDDING_WORKER", "Whether an SGLang worker embeds texts.";
     SGLANG_IMAGE_DIFFUSION_WORKER = "DYN_SGL_IMAGE_DIFFUSION_WORKER", "Whether an SGLang worker generates images.";
     SGLANG_MULTIMODAL_ENCODE_WORKER = "DYN_SGL_MULTIMODAL_ENCODE_WORKER", "Whether an SGLang worker encodes images, up to 1.2.";
+    SGLANG_MULTIMODAL_PROCESSOR = "DYN_SGL_MULTIMODAL_PROCESSOR", "Whether an SGLang process prepares images, 1.0.";
+    SGLANG_RERANK_WORKER = "DYN_SGL_RERANK_WORKER", "Whether an SGLang worker ranks texts, from 1.6.";
     SGLANG_VIDEO_GENERATION_WORKER = "DYN_SGL_VIDEO_GENERATION_WORKER", "Whether an SGLang worker generates videos.";
     STORE_KV = "DYN_STORE_KV", "Where processes find each other, in 0.9.";
     SYSTEM_ENABLED = "DYN_SYSTEM_ENABLED", "Whether a worker serves its metrics.";
@@ -53,11 +55,17 @@ names! {
     TRTLLM_EXTRA_ENGINE_ARGS = "DYN_TRTLLM_EXTRA_ENGINE_ARGS", "The engine's configuration file.";
     TRTLLM_KV_BLOCK_SIZE = "DYN_TRTLLM_KV_BLOCK_SIZE", "Block size that a TensorRT-LLM worker publishes with.";
     TRTLLM_MODALITY = "DYN_TRTLLM_MODALITY", "The kind of model that a TensorRT-LLM worker serves.";
+    TRTLLM_MODEL = "DYN_TRTLLM_MODEL", "Model of a TensorRT-LLM worker, from 1.0.";
     TRTLLM_OVERRIDE_ENGINE_ARGS = "DYN_TRTLLM_OVERRIDE_ENGINE_ARGS", "JSON that wins over the engine's configuration file.";
     TRTLLM_PUBLISH_EVENTS_AND_METRICS = "DYN_TRTLLM_PUBLISH_EVENTS_AND_METRICS", "Whether a TensorRT-LLM worker publishes KV events and metrics.";
     TRTLLM_PUBLISH_KV_EVENTS = "DYN_TRTLLM_PUBLISH_KV_EVENTS", "Whether a TensorRT-LLM worker publishes KV events.";
+    TRTLLM_SERVED_MODEL_NAME = "DYN_TRTLLM_SERVED_MODEL_NAME", "The name that clients use for a TensorRT-LLM model, from 1.0.";
     VLLM_EMBEDDING_WORKER = "DYN_VLLM_EMBEDDING_WORKER", "Whether a vLLM worker embeds texts.";
+    VLLM_HEADLESS = "DYN_VLLM_HEADLESS", "Whether a vLLM process serves a worker's first node, from 1.0.";
+    VLLM_IS_DECODE_WORKER = "DYN_VLLM_IS_DECODE_WORKER", "Whether a vLLM worker only decodes, 1.0 to 1.3.";
+    VLLM_IS_PREFILL_WORKER = "DYN_VLLM_IS_PREFILL_WORKER", "Whether a vLLM worker only computes prompts, 1.0 to 1.3.";
     VLLM_KV_EVENT_PORT = "DYN_VLLM_KV_EVENT_PORT", "The port of vLLM's own KV events, up to 1.0.";
+    VLLM_MULTIMODAL_DECODE_WORKER = "DYN_VLLM_MULTIMODAL_DECODE_WORKER", "Whether a vLLM worker only decodes, 1.0 to 1.3.";
     VLLM_MULTIMODAL_ENCODE_WORKER = "DYN_VLLM_MULTIMODAL_ENCODE_WORKER", "Whether a vLLM worker encodes images, up to 1.2.";
     ZMQ_BROKER_URL = "DYN_ZMQ_BROKER_URL", "Brokers between publishers and subscribers of the event plane.";
 }

@@ -13,6 +13,7 @@ use super::document::{Document, Node};
 use super::{Source, Unreadable};
 use crate::domain::{Backend, Claim, ClaimOf, ClaimValue, ClaimWhat, HiddenSetting, Role};
 use crate::dynamo::{label, variable};
+use crate::wire;
 use fragment::Fragment;
 use reader::Reader;
 
@@ -35,6 +36,9 @@ pub(super) enum Form {
     /// The pod template of a Deployment, a `StatefulSet` or a pod.
     Workload,
 }
+
+/// The longest name in Kubernetes.
+const NAME_LIMIT: usize = 253;
 
 /// A component of a deployment.
 #[derive(Debug)]
@@ -172,7 +176,7 @@ fn discovers(object: &Object<'_>, parts: &[Part<'_>]) -> Option<String> {
         return None;
     }
     let told = parts.first()?.variable(variable::NAMESPACE)?.entry.string("value")?;
-    Some(told.to_owned()).filter(|told| !told.contains(['$', '{']))
+    Some(wire::printable(told, NAME_LIMIT).into_owned()).filter(|told| !told.contains(['$', '{']))
 }
 
 /// Joins the groups of which one sees all Dynamo namespaces (dynamo-llm 1.2, `namespace.rs`: a given one must match).
@@ -203,8 +207,8 @@ impl Group {
         Self {
             folder: folder(sources, object.sheet.file).to_owned(),
             place: whole.then_some((object.sheet.file, object.node.line)),
-            namespace: object.namespace.to_owned(),
-            name: name.to_owned(),
+            namespace: wire::printable(object.namespace, NAME_LIMIT).into_owned(),
+            name: wire::printable(name, NAME_LIMIT).into_owned(),
             discovers: None,
         }
     }

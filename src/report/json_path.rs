@@ -7,6 +7,8 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::domain::steers;
+
 /// Longest template, and how deep ranges may nest.
 const LIMITS: (usize, usize) = (4096, 8);
 
@@ -206,7 +208,7 @@ fn printed(parts: &[Part], value: &Value, out: &mut String) {
                         out.push(' ');
                     }
                     match found {
-                        Value::String(text) => out.push_str(text),
+                        Value::String(text) => push_shown(text, out),
                         other => out.push_str(&other.to_string()),
                     }
                 }
@@ -218,6 +220,11 @@ fn printed(parts: &[Part], value: &Value, out: &mut String) {
             }
         }
     }
+}
+
+/// Appends `text` without what steers a terminal: names come from outside, and only corrected lines have breaks.
+fn push_shown(text: &str, out: &mut String) {
+    out.extend(text.chars().filter(|letter| ['\n', '\t'].contains(letter) || !steers(*letter)));
 }
 
 /// Returns the values that a path leads to. What is not there leads nowhere.
@@ -287,6 +294,13 @@ mod tests {
         for (template, expected) in table {
             assert_eq!(printed(template), expected, "{template}");
         }
+    }
+
+    #[test]
+    fn text_does_not_steer_the_terminal() {
+        let value = serde_json::json!({"name": "a\u{1b}[31mb\u{7}\u{9b}\u{202e}c\n\td"});
+
+        assert_eq!(JsonPath::parse("{.name}").unwrap().print(&value), "a[31mbc\n\td");
     }
 
     #[test]

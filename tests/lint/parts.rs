@@ -10,6 +10,7 @@ const SGLANG_EVENTS: &str =
 
 /// Two good workers of an engine, and four of the component under test.
 fn beside(release: &str, engine: &str, args: &str, variable: &str) -> Verdicts {
+    let (engine, module) = (engine.split('.').next().unwrap_or(engine), engine);
     let good = match engine {
         "vllm" => format!("[--model, m, --block-size, \"64\"{VLLM_EVENTS}]"),
         "sglang" => format!("[--model-path, m, --page-size, \"64\"{SGLANG_EVENTS}]"),
@@ -31,7 +32,7 @@ fn beside(release: &str, engine: &str, args: &str, variable: &str) -> Verdicts {
          mainContainer:\n          image: a/{image}:{release}\n          command: [python3, -m, \
          dynamo.{engine}]\n          args: {good}\n    Other:\n      componentType: worker\n      replicas: 4\n      \
          extraPodSpec:\n        mainContainer:\n          image: a/{image}:{release}\n          command: \
-         [python3, -m, dynamo.{engine}]\n          args: [{args}]\n{environment}"
+         [python3, -m, dynamo.{module}]\n          args: [{args}]\n{environment}"
     ))
 }
 
@@ -49,6 +50,13 @@ fn workers_without_kv_blocks_are_not_judged_as_publishers() {
         ("1.4.2", "vllm", "--model, cls, --classify-worker", ""),
         ("1.0.2", "sglang", "--model-path, m, --multimodal-encode-worker", ""),
         ("1.4.2", "sglang", "--model-path, m, --disaggregation-mode, encode", ""),
+        ("1.2.1", "vllm", "--model, m, --block-size, \"64\"", "DYN_VLLM_IS_DECODE_WORKER=true"),
+        ("1.2.1", "vllm", "--model, m, --block-size, \"64\", --multimodal-decode-worker", ""),
+        ("1.6.1", "vllm", "--model, m, --headless", ""),
+        ("1.2.1", "vllm", "--model, m", "DYN_VLLM_HEADLESS=true"),
+        ("1.6.1", "vllm.omni", "--model, m", ""),
+        ("1.6.1", "sglang", "--model-path, m, --rerank-worker", ""),
+        ("0.9.0", "sglang", "--model-path, m, --multimodal-processor", ""),
         ("1.4.2", "sglang", "--model-path, emb, --embedding-worker", ""),
         ("1.4.2", "sglang", "--model-path, i, --image-diffusion-worker", ""),
         ("1.4.2", "sglang", "--model-path, i", "DYN_SGL_VIDEO_GENERATION_WORKER=yes"),
@@ -125,4 +133,67 @@ fn prefill_workers_of_one_model_excuse_no_silent_worker_of_another() {
 
     assert_eq!(found("other"), ["A"]);
     assert_eq!(found("m"), [""; 0], "beside prefill workers of its model it may only decode");
+}
+
+/// Two workers of an engine with these arguments.
+fn pair(release: &str, engine: &str, workers: [&str; 2]) -> Verdicts {
+    let image = if engine == "trtllm" { "tensorrtllm" } else { engine };
+    let [first, second] = workers.map(|args| {
+        format!(
+            "      componentType: worker\n      extraPodSpec:\n        mainContainer:\n          image: \
+             a/{image}-runtime:{release}\n          command: [python3, -m, dynamo.{engine}]\n          args: [{args}]\n"
+        )
+    });
+    linted(&format!(
+        "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {{name: p}}\nspec:\n  services:\n    \
+         Frontend:\n      componentType: frontend\n      envs: [{{name: DYN_ROUTER_MODE, value: kv}}]\n      \
+         extraPodSpec: {{mainContainer: {{image: a/{image}-runtime:{release}}}}}\n    A:\n{first}    B:\n{second}"
+    ))
+}
+
+#[test]
+fn workers_of_two_models_may_differ_whatever_names_the_model() {
+    for (release, engine, size, events) in [
+        ("1.2.1", "trtllm", "--kv-block-size", "--publish-events-and-metrics"),
+        (
+            "0.9.0",
+            "sglang",
+            "--page-size",
+            "--kv-events-config, '{\"publisher\":\"zmq\",\"endpoint\":\"tcp://*:1\"}'",
+        ),
+    ] {
+        let worker = |model: &str, size_of: &str| {
+            let more = if engine == "trtllm" {
+                format!(", --trtllm.kv_cache_config.tokens_per_block, \"{size_of}\"")
+            } else {
+                String::new()
+            };
+            format!("--model, {model}, {size}, \"{size_of}\"{more}, {events}")
+        };
+        let apart = pair(release, engine, [&worker("m", "32"), &worker("n", "64")]);
+        let same = pair(release, engine, [&worker("m", "32"), &worker("m", "64")]);
+
+        let disagree = |it: &Verdicts| it.flaws.iter().any(|flaw| flaw.id == "KVT002");
+        assert!(!disagree(&apart) && disagree(&same), "{engine}: {:?}", shown(&apart));
+    }
+}
+
+#[test]
+fn settings_in_a_section_of_a_file_are_not_judged() {
+    let file = "--model, m, --disagg-config, /c/s.yaml, --disagg-config-key, prefill";
+    let found = pair("1.2.1", "sglang", [file, file]);
+
+    assert!(found.flaws.is_empty(), "{:?}", shown(&found));
+}
+
+#[test]
+fn an_endpoint_that_sglang_does_not_bind_is_silence() {
+    let at = |host: &str| {
+        let config = format!(r#"{{"publisher":"zmq","endpoint":"tcp://{host}:5557"}}"#);
+        let args = format!("--model-path, m, --page-size, \"16\", --kv-events-config, '{config}'");
+        pair("1.6.1", "sglang", [&args, &args])
+    };
+    let silent = |it: &Verdicts| it.flaws.iter().any(|flaw| flaw.id == "KVT003");
+
+    assert!(silent(&at("0.0.0.0")) && !silent(&at("*")));
 }

@@ -59,8 +59,16 @@ pub(super) const TRTLLM: &[Setting] = &[
         What::Model,
         &[Card],
         Kind::Text,
-        &[Name::always(flag::SERVED_MODEL_NAME), Name::always(flag::MODEL_PATH)],
-    ),
+        &[
+            Name::always(flag::SERVED_MODEL_NAME),
+            Name::always(flag::MODEL),
+            Name::always(flag::MODEL_PATH),
+        ],
+    )
+    .env(&[
+        Name::since(variable::TRTLLM_SERVED_MODEL_NAME, 1, 0),
+        Name::since(variable::TRTLLM_MODEL, 1, 0),
+    ]),
     Setting::new(
         What::TensorParallel,
         &[Engine],
@@ -110,7 +118,7 @@ pub(super) const VLLM: &[Setting] = &[
         What::Model,
         &[Card],
         Kind::Text,
-        &[Name::always(flag::SERVED_MODEL_NAME), Name::always("--model")],
+        &[Name::always(flag::SERVED_MODEL_NAME), Name::always(flag::MODEL)],
     ),
     Setting::new(
         What::TensorParallel,
@@ -162,13 +170,23 @@ pub(super) const SGLANG: &[Setting] = &[
         &[Name::always(flag::KV_EVENTS_CONFIG)],
     )
     .or(Default::Flag(false)),
+    Setting::new(
+        What::EventEndpoint,
+        &[Engine],
+        Kind::EventsEndpoint,
+        &[Name::always(flag::KV_EVENTS_CONFIG)],
+    ),
     // It takes the flag for the cache's absence.
     Setting::new(What::PrefixReuse, &[Engine], Kind::Switch, &[]).off(&[flag::DISABLE_RADIX_CACHE]),
     Setting::new(
         What::Model,
         &[Card],
         Kind::Text,
-        &[Name::always(flag::SERVED_MODEL_NAME), Name::always(flag::MODEL_PATH)],
+        &[
+            Name::always(flag::SERVED_MODEL_NAME),
+            Name::always(flag::MODEL_PATH),
+            Name::always(flag::MODEL),
+        ],
     ),
     Setting::new(
         What::TensorParallel,

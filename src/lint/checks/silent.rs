@@ -109,8 +109,9 @@ fn connects_to_itself(
     let (flag, bound) = (flag::KV_EVENTS_CONFIG, engine::bound(address));
     let from = if holds_token(address) { String::new() } else { format!(" from {address}") };
     let fix = format!(
-        "In {flag}, change the endpoint{from} to {bound}: vLLM connects to an address without * instead of \
-         binding it, so no event leaves the engine."
+        "In {flag}, change the endpoint{from} to {bound}: {} connects to an address without * instead of \
+         binding it, so no event leaves the engine.",
+        part.backend.map_or("the engine", Backend::title)
     );
     let edit = scene.text.replace_in_flag(part, flag, (address, &bound));
     Some((Severity::Critical, fix, edit))
@@ -155,9 +156,10 @@ fn mend_silence(
             Some((severity, format!("Start the workers with {flag} '{config}'."), edit))
         }
         Backend::SgLang => {
-            if publishes(part) == Some(true)
-                || (publishes(part).is_none() && text.flag(part, &[flag]).is_some())
-            {
+            if publishes(part) == Some(true) {
+                return connects_to_itself(scene, part);
+            }
+            if publishes(part).is_none() && text.flag(part, &[flag]).is_some() {
                 return None;
             }
             let config = engine::events_config(Backend::SgLang, engine::VLLM_EVENT_PORT)?;

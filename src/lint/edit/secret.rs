@@ -14,8 +14,11 @@ const KEYS: [&str; 5] = ["api", "access", "private", "auth", "secret"];
 /// Keys that name a Secret rather than hold one.
 const REFERENCES: [&str; 2] = ["envFromSecret", "existingSecret"];
 
-/// Last words of flags that take secrets, beside those of [`SECRET_WORDS`].
+/// Last words of flags and variables that take secrets, beside those of [`SECRET_WORDS`].
 const SHORT: [&str; 9] = ["pass", "pw", "pwd", "pin", "cred", "creds", "auth", "user", "header"];
+
+/// Ends of the last word of such a name, as in PGPASS; other words end in the shorter ones.
+const ENDS: [&str; 3] = ["pass", "pwd", "creds"];
 
 /// Programs and options of a script that take nothing secret.
 const PLAIN: [&str; 31] = [
@@ -52,6 +55,9 @@ const PLAIN: [&str; 31] = [
     "2>&1",
 ];
 
+/// Short forms of flags for sizes of vLLM.
+const ABBREVIATED: [&str; 4] = ["-tp", "-pp", "-dp", "-dcp"];
+
 /// Beginnings of variables of GPUs, of their libraries and of threads, none of which is a secret.
 const OF_DEVICES: [&str; 5] = ["CUDA_", "NCCL_", "NVIDIA_", "OMP_", "UCX_"];
 
@@ -77,6 +83,9 @@ fn is_open(text: &str) -> bool {
     has_login(text)
         || has_token(text)
         || (text.contains(['=', ':', ' ', '\n']) && holds_secret(text))
+        || text
+            .split_once('=')
+            .is_some_and(|(flag, _)| flag.starts_with('-') && is_secret_flag(flag))
 }
 
 /// Returns true when the value of the variable `name` sounds secret.
@@ -85,7 +94,11 @@ pub(in crate::lint) fn is_variable(name: &str, value: &str) -> bool {
     let setting = value.parse::<f64>().is_ok() || ["true", "false"].contains(&value);
     let name = name.to_ascii_uppercase().replace("TOKENIZER", "");
     let name = if setting { name.replace("TOKENS", "") } else { name };
-    SECRET_PARTS.iter().any(|part| name.contains(part)) || holds_secret(&name)
+    let last = name.rsplit('_').next().unwrap_or(&name).to_ascii_lowercase();
+    SECRET_PARTS.iter().any(|part| name.contains(part))
+        || ENDS.iter().any(|end| last.ends_with(end))
+        || SHORT.contains(&last.as_str())
+        || holds_secret(&name)
 }
 
 /// Returns true for a text that is a secret by itself, whatever its name.
@@ -189,7 +202,7 @@ impl Finder<'_> {
                     let word = item.text().unwrap_or_default();
                     let flag = word.starts_with('-');
                     self.node(item, secret || (after && !flag));
-                    after = flag && !word.contains(['=', ' ']) && holds_secret(word);
+                    after = flag && !word.contains(['=', ' ']) && is_secret_flag(word);
                 }
             }
             Kind::Text(text) if secret || is_open(text) => self.scalar(node, secret),
@@ -253,6 +266,7 @@ fn is_plain_command(line: &str) -> bool {
             return true;
         }
         let flag = word.strip_prefix("--").map(|flag| flag.split('=').next().unwrap_or(flag));
+        let flag = flag.or_else(|| ABBREVIATED.contains(&word).then_some(word));
         let is_value = std::mem::replace(&mut takes, flag.is_some() && !word.contains('='));
         match flag {
             Some(flag) => !is_secret_flag(flag),
@@ -305,7 +319,7 @@ fn is_path_setting(word: &str) -> bool {
 
 fn is_secret_flag(flag: &str) -> bool {
     let last = flag.rsplit(['-', '_']).next().unwrap_or(flag);
-    SHORT.contains(&last) || holds_secret(flag)
+    SHORT.contains(&last) || last == "key" || holds_secret(flag)
 }
 
 /// Returns true for a piece of JSON: it goes on in the next words.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{Form, Object, Part};
+use super::{Form, NAME_LIMIT, Object, Part};
 use crate::domain::Role;
 use crate::lint::document::Node;
 use crate::wire;
@@ -13,7 +13,7 @@ fn part<'a>(object: &Object<'a>, name: &str, form: Form, node: &'a Node) -> Part
     Part {
         file: object.sheet.file,
         template: object.sheet.document.template.as_deref(),
-        name: wire::printable(name, 253).into(),
+        name: wire::printable(name, NAME_LIMIT).into(),
         form,
         head: (node.line, node.column),
         node,

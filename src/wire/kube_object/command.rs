@@ -21,16 +21,20 @@ pub(super) enum Module {
     Router,
     Planner,
     Engine(Backend),
+    /// `dynamo.vllm.omni`, which generates images and publishes no KV events (ai-dynamo 1.6.1, `vllm/omni/main.py:139`).
+    Generator,
 }
 
 impl Module {
     fn named(name: &str) -> Option<Self> {
-        let first = name.strip_prefix("dynamo.")?.split('.').next()?;
+        let mut words = name.strip_prefix("dynamo.")?.split('.');
+        let first = words.next()?;
         Some(match first {
             "frontend" => Self::Frontend,
             "router" => Self::Router,
             "planner" => Self::Planner,
             "trtllm" => Self::Engine(Backend::TrtLlm),
+            "vllm" if words.next() == Some("omni") => Self::Generator,
             "vllm" => Self::Engine(Backend::Vllm),
             "sglang" => Self::Engine(Backend::SgLang),
             "mocker" => Self::Engine(Backend::Mocker),

@@ -9,7 +9,7 @@ use super::engine_config;
 use super::volume::{Mounted, mounted};
 use super::{raw, shared};
 use crate::domain::{Backend, ConfigSource, Setting};
-use crate::dynamo::engine;
+use crate::dynamo::{engine, flag};
 
 /// The reading of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,9 +31,7 @@ pub(super) fn find(
     volumes: &Value,
     backend: Option<Backend>,
 ) -> EngineConfig {
-    let Some(backend) = backend.filter(|backend| *backend != Backend::Mocker) else {
-        return EngineConfig::None;
-    };
+    let Some(backend) = backend else { return EngineConfig::None };
     let (flags, variables) = engine::config_file(backend);
     let path = match command.flag(flags).or(|| command.variable(variables)) {
         Reading::Unset => return EngineConfig::None,
@@ -43,6 +41,11 @@ pub(super) fn find(
             None => return EngineConfig::None,
         },
     };
+    // Only a section of SGLang's file counts, whose settings stand anywhere in it, and the mocker's has a form of its own
+    // (ai-dynamo 1.2.1, `sglang/args.py:225`, `mocker/args.py:401`).
+    if backend == Backend::Mocker || command.flag(&[flag::DISAGG_CONFIG]).is_set() {
+        return EngineConfig::Hidden(raw(path));
+    }
     let full = command.path(path);
     match full.as_deref().map_or(Written::Nothing, |full| command.written(full)) {
         Written::Nothing => {}

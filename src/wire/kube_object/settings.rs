@@ -94,7 +94,7 @@ impl Process<'_> {
             }
             _ => Vec::new(),
         };
-        let file_first = self.backend == Some(Backend::TrtLlm);
+        let file_first = matches!(self.backend, Some(Backend::TrtLlm | Backend::Mocker));
         for row in settings::rows(self.role, self.backend).iter().flat_map(|table| table.iter()) {
             if row.until.is_some_and(|until| self.version.is_some_and(|version| version >= until)) {
                 continue;
@@ -133,7 +133,7 @@ impl Process<'_> {
                     }
                 };
                 match self.config {
-                    // A flag of vLLM and SGLang is stronger than their file, one of TensorRT-LLM weaker.
+                    // A flag of vLLM and SGLang is stronger than their file, one of TensorRT-LLM and the mocker weaker.
                     EngineConfig::File { .. } if may_file && (file_first || !set) => {
                         otherwise.extend(made);
                         self.hide_in_image(row.what, *of, &mut said.hidden);
@@ -262,9 +262,9 @@ impl Process<'_> {
         }
     }
 
-    /// Returns true for engines whose file holds flags.
+    /// Returns true for engines whose file holds what flags may set.
     fn config_is_flags(&self) -> bool {
-        matches!(self.backend, Some(Backend::Vllm | Backend::SgLang))
+        matches!(self.backend, Some(Backend::Vllm | Backend::SgLang | Backend::Mocker))
     }
 
     /// Returns true when TensorRT-LLM's publisher and card use the engine's block size.
@@ -618,6 +618,7 @@ pub(super) fn role_of(command: &Command, kind: &str, sub_kind: &str) -> Role {
         Some(Module::Router) => Some(Role::StandaloneRouter),
         Some(Module::Planner) => Some(Role::Planner),
         Some(Module::Engine(_)) => Some(Role::Worker),
+        Some(Module::Generator) => Some(Role::Diffusion),
         None => None,
     };
     let by_label = match kind {
@@ -640,7 +641,7 @@ pub(super) fn role_of(command: &Command, kind: &str, sub_kind: &str) -> Role {
 /// the component is called (0.9.0 `vllm/args.py`, `trtllm/utils/trtllm_utils.py`; 1.6.1 `vllm/backend_args.py:109`,
 /// `sglang/args.py`).
 fn part_of_worker(command: &Command, kind: &str, sub_kind: &str) -> Role {
-    if let Some(role) = without_kv_blocks(command) {
+    if let Some(role) = switched(command) {
         return role;
     }
     let variables = [variable::TRTLLM_DISAGGREGATION_MODE, variable::VLLM_DISAGGREGATION_MODE];
@@ -664,8 +665,8 @@ fn part_of_worker(command: &Command, kind: &str, sub_kind: &str) -> Role {
     }
 }
 
-/// Returns the role of a worker whose flags or variables say that no router looks for its KV blocks.
-fn without_kv_blocks(command: &Command) -> Option<Role> {
+/// Returns the role of a worker whose flags or variables give it a part of its own.
+fn switched(command: &Command) -> Option<Role> {
     let Some(Module::Engine(backend)) = command.module else { return None };
     let switches = part::PART_SWITCHES.iter().filter(|switch| switch.backend == backend);
     let on = |switch: &&part::PartSwitch| {
