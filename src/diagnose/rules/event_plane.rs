@@ -1,17 +1,21 @@
 //! KVT004: kvtop receives no KV events, or not those of all publishers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::diagnose::Origin;
 use crate::diagnose::measure;
 use crate::diagnose::phrase::{Count, Phrase, phrase};
 use crate::diagnose::{
-    AdvertisedPlane, DownSource, Evidence, Finding, Proof, Rule, Unheard, Verdict,
+    AdvertisedPlane, DownSource, Evidence, Finding, Proof, RankEvidence, Rule, Unheard, Verdict,
 };
-use crate::domain::{Grade, Peers, Plane, Severity, SourceName, Stake, Trouble};
+use crate::domain::{Grade, Peers, Plane, Severity, SourceName, Stake, Timestamp, Trouble};
 use crate::dynamo::plane::EVENTS_BY_ZMQ;
 use crate::dynamo::{release, variable};
 use crate::model::RouterTally;
+
+/// The time after which the events of a request have arrived.
+const UNDER_WAY: Duration = Duration::from_secs(2);
 
 pub(super) struct EventPlane;
 
@@ -158,18 +162,25 @@ fn elsewhere(evidence: &Evidence) -> Option<&AdvertisedPlane> {
 }
 
 /// Returns true when every request went to a worker whose events arrive: the publishers that kvtop does not reach
-/// belong to workers that serve nothing, such as one that crashed and left its record behind.
-fn unheard_are_idle(evidence: &Evidence) -> bool {
+/// belong to workers that serve nothing, such as one that crashed and left its record behind. One that was heard before
+/// `since` and is asked still is no such worker.
+fn unheard_are_idle(evidence: &Evidence, since: Timestamp) -> bool {
     let told = evidence.router.told.routed >= evidence.thresholds.min_silent_routed;
     // Routers' logs name the worker of every request, those before kvtop listened too.
     let mut asked = evidence.present().filter(|rank| rank.last_routed.is_some()).peekable();
-    told && asked.peek().is_some() && asked.all(|rank| rank.last_event.is_some())
+    // A request shows in events a little later.
+    let lately = since.after(UNDER_WAY);
+    let heard = |rank: &RankEvidence| {
+        let asked_since = rank.last_routed.is_some_and(|last| last > lately);
+        rank.last_event.is_some_and(|last| last >= since || !asked_since)
+    };
+    told && asked.peek().is_some() && asked.all(heard)
 }
 
 /// Returns the finding if kvtop cannot reach some publishers.
 fn some(evidence: &Evidence, unheard: &Unheard) -> Finding {
     let (reached, wanted) = (unheard.peers.reached, unheard.peers.wanted);
-    let idle = unheard_are_idle(evidence);
+    let idle = unheard_are_idle(evidence, unheard.since);
     let meanwhile = if idle { " Every request went to workers whose events arrive." } else { "" };
     Finding::new(
         if idle { Severity::Info } else { Severity::Warning },

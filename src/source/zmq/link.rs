@@ -81,11 +81,14 @@ impl Link {
                     // A peer that ends every connection at once is not asked twice a second.
                     let brief = !was_live || since.elapsed() < self.limits.retry_last;
                     failures = if brief { failures + 1 } else { 1 };
+                    // One that was heard well for long may have paused itself; kvtop is too slow if it happens again.
+                    let again = since.elapsed() < self.limits.retry_behind.saturating_mul(2);
+                    let behind = if again { self.limits.retry_behind } else { Duration::ZERO };
                     match end {
                         End::Unheard => return,
                         End::Lost(why) => (self.pause(failures), why.into()),
                         End::Behind => (
-                            self.limits.retry_behind.max(self.pause(failures)),
+                            behind.max(self.pause(failures)),
                             Reason::from(format!(
                                 "messages came more than {} s late; disconnected, so that the \
                                  publisher need not hold them",
