@@ -323,13 +323,18 @@ fn the_role_is_for_the_namespace_of_the_context() {
 
 #[test]
 fn an_option_without_effect_is_neither_listed_nor_taken() {
-    let cases: [(&[&str], i32, &str); 6] = [
+    let cases: [(&[&str], i32, &str); 7] = [
         (
             &["lint", "--namespace", "prod", "x.yaml"],
             3,
             "--namespace has no effect on `kvtop lint`",
         ),
         (&["-n", "prod", "explain"], 2, "--namespace has no effect on `kvtop explain`"),
+        (
+            &["check", "--replay", "x.frames", "--dynamo-namespace", "a"],
+            3,
+            "--dynamo-namespace has no effect on `kvtop check --replay`: the recording names its",
+        ),
         (&["rbac", "--nats-url", "nats://a"], 2, "--nats-url has no effect on `kvtop rbac`"),
         (&["themes", "list", "--color", "never"], 2, "no effect on `kvtop themes list`"),
         (&["config", "path", "--dgd", "x"], 2, "--dgd has no effect on `kvtop config path`"),

@@ -30,6 +30,12 @@ const SETTINGS: [&str; 14] = [
     "nats_context",
 ];
 
+/// The option of commands for a recording in place of a deployment.
+const REPLAY: &str = "replay";
+
+/// Options that choose the deployment to look at. A recording keeps them.
+const CHOOSING: [&str; 3] = ["namespace", "dgd", "dynamo_namespace"];
+
 /// Options for several deployments of a cluster.
 const ALL: [&str; 2] = ["all_namespaces", "selector"];
 
@@ -221,11 +227,15 @@ fn in_vain(command: &Command, matches: &ArgMatches) -> Option<(Vec<String>, Stri
         inner = next;
     }
     let mut options = command.get_arguments().filter(|option| option.is_global_set());
+    let recorded = inner.try_contains_id(REPLAY).unwrap_or(false);
     let typed = options.find(|option| {
         let id = option.get_id().as_str();
-        !uses(&names, id) && matches.value_source(id) == Some(ValueSource::CommandLine)
+        let unused = !uses(&names, id) || (recorded && CHOOSING.contains(&id));
+        unused && matches.value_source(id) == Some(ValueSource::CommandLine)
     })?;
     let (long, name) = (typed.get_long().unwrap_or_default(), names.join(" "));
+    let chosen = CHOOSING.contains(&typed.get_id().as_str()) && recorded;
+    let why = if chosen { " --replay`: the recording names its deployment" } else { "`" };
     let names = names.into_iter().map(str::to_owned).collect();
-    Some((names, format!("--{long} has no effect on `kvtop {name}`")))
+    Some((names, format!("--{long} has no effect on `kvtop {name}{why}")))
 }
