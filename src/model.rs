@@ -54,7 +54,7 @@ pub use request_mix::{Mix, RequestMix};
 pub use reuse::{Landing, Reuse, SizeByStores};
 pub use reuse_window::ReuseWindow;
 pub use reused::{CachedTokens, TokenScrapes};
-pub use router::{Heard, PodWarnings, Router, Scrapes};
+pub use router::{Heard, PodWarnings, Router, SaidModes, Scrapes};
 pub use sources::{Reading, SourceRecord, Sources};
 pub use tally::{KvTally, Refusals, RequestTally, RouterCounts, RouterTally, Tally};
 pub use traffic::Traffic;

@@ -299,6 +299,9 @@ pub enum WarningKind {
     HashMismatch,
     /// `Event ID gap detected`, or events dropped before batching.
     EventGap,
+    /// `Recovered N events from worker W`: the router has the events of a gap after all, or those from before it started
+    /// (dynamo-llm 0.9.0 `kv_router/subscriber.rs`, 1.0.2 `kv_router/worker_query.rs`).
+    EventsRecovered,
     /// `Failed to decode KVEventBatch`: a publisher cannot read its engine's events, and drops them.
     DecodeFailed,
 }

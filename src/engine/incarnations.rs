@@ -39,7 +39,7 @@ impl Learner<'_> {
         }
         // Log lines of the container before it are no evidence about this one.
         let until = started.before(SKEW);
-        self.known.fleet.claims.forget_logged(until, |subject| match subject {
+        _ = self.known.fleet.claims.forget_logged(until, |claim| match &claim.subject {
             Subject::Pod(name) => *name == pod.name,
             Subject::Worker(worker) => workers.contains(&Some(*worker)),
             Subject::Component { .. } | Subject::Deployment => false,

@@ -25,8 +25,8 @@ use crate::domain::{
     ClaimOf, ClaimWhat, LatencyName, Pod, Release, Releases, Subject, Timestamp, WorkerId,
 };
 use crate::model::{
-    Family, PodRecord, RankRecord, RequestTally, RouterTally, Slot, Summed as _, Tally, Weighed,
-    WorkerRecord,
+    Family, PodRecord, RankRecord, RequestTally, RouterTally, SaidModes, Slot, Summed as _, Tally,
+    Weighed, WorkerRecord,
 };
 use crate::snapshot::{Coverage, FindingRow, Quiet};
 
@@ -195,7 +195,7 @@ impl Judge<'_> {
             largest: self.known.setup().size_claims(ClaimWhat::LargestBlock),
             models: self.known.setup().models(),
             models_set: self.known.setup().models_set(),
-            has_foreign: !self.known.fleet.foreign.counts.is_empty(),
+            has_foreign: self.known.setup().has_foreign(),
             unlisted: self.known.fleet.unlisted(),
             settings: self.known.setup().settings(&names),
             tree: self.tree_evidence(at),
@@ -379,8 +379,12 @@ impl Judge<'_> {
         let weights = if lately_printed.is_empty() { printed(true) } else { lately_printed };
         let present = self.known.fleet.present_ranks();
         let fractions = &router.fractions;
+        let mut there =
+            routers.iter().filter(|(pod, _)| !self.known.shown.is_deleted(pod)).peekable();
         RouterEvidence {
             read: !routers.is_empty(),
+            by_blocks: there.peek().is_some()
+                && there.all(|(_, known)| known.modes == SaidModes::BlocksAfterOther),
             began: self.known.setup().router_began(),
             counts_since: router.scrapes.replaced(|pod| self.known.setup().is_here(pod))[0],
             alone: self.known.setup().replaced_routers().map(|it| it.alone),
@@ -446,8 +450,10 @@ impl Judge<'_> {
                 window.router.add_events(counts);
             }
         });
-        let here = |pod: &str| self.known.setup().is_here(pod);
-        self.known.routing.router.scrapes.counted(here, own, watched, |counts, seen| {
+        let setup = self.known.setup();
+        let alone =
+            |pod: &str| setup.is_here(pod) && (!setup.has_foreign() || setup.is_placed(pod));
+        self.known.routing.router.scrapes.counted(alone, own, watched, |counts, seen| {
             window.told.own.sum(counts);
             if seen {
                 window.router.own.sum(counts);

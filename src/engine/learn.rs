@@ -206,13 +206,39 @@ impl Learner<'_> {
         record.used_blocks = Some(Measured { value, source: Provenance::told(plane::LOAD), at });
     }
 
+    /// Keeps the count of gaps for a router's words about them. A gap that the router fills lost nothing.
+    fn gap(&mut self, warning: &LogWarning, at: Timestamp) {
+        let router = &mut self.known.routing.router;
+        match (warning.kind, warning.rank) {
+            (WarningKind::EventsRecovered, Some(rank)) => {
+                if let Some(since) = router.recovers(&warning.pod, rank) {
+                    let counts = self.router_counts(since);
+                    counts.gaps = counts.gaps.saturating_sub(1);
+                }
+            }
+            (WarningKind::EventsRecovered, None) => {}
+            (_, rank) => {
+                if let Some(rank) = rank {
+                    router.misses(&warning.pod, rank, at);
+                }
+                self.router_counts(at).gaps += 1;
+            }
+        }
+    }
+
     fn warning(&mut self, warning: &LogWarning, at: Timestamp, source: &SourceName) {
+        if matches!(warning.kind, WarningKind::EventGap | WarningKind::EventsRecovered) {
+            self.gap(warning, at);
+        }
+        if warning.kind == WarningKind::EventsRecovered {
+            return;
+        }
         let lack = self.missing_parent(warning, at);
         let missed = lack.is_some();
         let refusals = self.known.routing.router.warn(warning, lack, at);
         let counts = self.router_counts(at);
         match warning.kind {
-            WarningKind::EventGap => counts.gaps += 1,
+            WarningKind::EventGap => {}
             WarningKind::DecodeFailed => counts.decode_failed += 1,
             _ => self.refused(warning.rank, &refusals, at),
         }
@@ -239,7 +265,7 @@ impl Learner<'_> {
             }
             WarningKind::StaleParent => "parent block is stale",
             // Printed right after the warning that says which event and why.
-            WarningKind::ApplyFailed => return,
+            WarningKind::ApplyFailed | WarningKind::EventsRecovered => return,
             WarningKind::HashMismatch => "block_hash mismatch",
             WarningKind::EventGap => "gap in event ids",
             WarningKind::DecodeFailed => "engine's KV events not decoded",

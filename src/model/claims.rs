@@ -99,12 +99,14 @@ impl Claims {
         self.kept.retain(|_, stored| !about(&stored.claim));
     }
 
-    /// Drops the claims of logs about the subjects that `about` picks, if they were made last before `until`.
-    pub fn forget_logged(&mut self, until: Timestamp, about: impl Fn(&Subject) -> bool) {
+    /// Drops the claims of logs that `about` picks, if they were made last before `until`. Returns true if there were any.
+    pub fn forget_logged(&mut self, until: Timestamp, about: impl Fn(&Claim) -> bool) -> bool {
+        let before = self.kept.len();
         self.kept.retain(|_, stored| {
             let logged = stored.claim.medium == Medium::Logs && stored.last < until;
-            !(logged && about(&stored.claim.subject))
+            !(logged && about(&stored.claim))
         });
+        self.kept.len() < before
     }
 
     /// Drops what publishers said of block sizes before `until`, of themselves and in the same line of their engines,

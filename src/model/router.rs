@@ -13,13 +13,25 @@ use super::missing_parents::MissingParent;
 use super::overlaps::{Found, Overlaps};
 use super::tally::{Refusals, RouterTally};
 use super::workers::Costs;
-use crate::domain::{LogWarning, Timestamp, WarningKind};
+use crate::domain::{LogWarning, Timestamp, WarningKind, WorkerRank};
 
 /// Most pods that are told apart.
 const POD_LIMIT: usize = 4096;
 
 /// Pods that make room at once.
 const LET_GO_AT_ONCE: usize = POD_LIMIT / 16;
+
+/// The modes by which the processes of a pod said that they choose workers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SaidModes {
+    /// None said that it chooses otherwise than by KV blocks.
+    #[default]
+    NoOther,
+    /// A process before this one chose by another mode.
+    OtherBefore,
+    /// The same, and this one said that it routes by KV blocks.
+    BlocksAfterOther,
+}
 
 /// Warnings in one pod's log.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,6 +58,8 @@ pub struct PodWarnings {
     pub began: Option<Timestamp>,
     /// From when on it follows KV events and is heard: its first line, or when it said so later.
     pub follows: Option<Timestamp>,
+    /// The modes by which its processes said that they choose.
+    pub modes: SaidModes,
     /// Requests it routed.
     pub routed: u64,
     /// The time of its last decision.
@@ -108,6 +122,8 @@ pub struct Router {
     pub buckets: Buckets<RouterTally>,
     /// Tree size of the last decision.
     pub last_tree_size: Option<u64>,
+    /// When a router last missed events of a rank that it has not recovered since.
+    gaps: BTreeMap<(Arc<str>, WorkerRank), Timestamp>,
     pods: BTreeMap<Arc<str>, PodWarnings>,
     /// Metrics of frontends.
     pub scrapes: Scrapes,
@@ -181,6 +197,20 @@ impl Router {
         heard
     }
 
+    /// Notes that the router in `pod` misses events of `rank` since `at`.
+    pub fn misses(&mut self, pod: &Arc<str>, rank: WorkerRank, at: Timestamp) {
+        if self.gaps.len() >= POD_LIMIT {
+            self.gaps.clear();
+        }
+        self.gaps.insert((Arc::clone(pod), rank), at);
+    }
+
+    /// Notes that the router in `pod` recovered the events of `rank` that it missed. Returns since when it had missed
+    /// them; none if it had not.
+    pub fn recovers(&mut self, pod: &Arc<str>, rank: WorkerRank) -> Option<Timestamp> {
+        self.gaps.remove(&(Arc::clone(pod), rank))
+    }
+
     /// Counts a warning said at `at`, and returns what it adds to the counts of the rank that it names. `lack`
     /// tells since when the parent which it misses is there, where the mirror holds that. Warnings of workers'
     /// own indexes add nothing.
@@ -215,6 +245,7 @@ impl Router {
                 pod.other += 1;
                 refusals.hash_mismatch = 1;
             }
+            WarningKind::EventsRecovered => {}
             WarningKind::EventGap
             | WarningKind::DecodeFailed
             | WarningKind::StaleParent
@@ -233,6 +264,9 @@ impl PodWarnings {
     pub fn start(&mut self, at: Timestamp) {
         self.began = self.began.max(Some(at));
         self.replaced(at);
+        if self.modes == SaidModes::BlocksAfterOther {
+            self.modes = SaidModes::OtherBefore;
+        }
         self.weight = None;
         self.weight_above = None;
         self.weight_zero = None;

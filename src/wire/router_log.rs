@@ -46,7 +46,10 @@ const READERS: &[(&str, Reader)] = &[
     ("block_hash mismatch: sequence hashes", |line, pod| {
         warn(line, pod, WarningKind::HashMismatch)
     }),
-    ("Event ID gap detected", |line, pod| warn(line, pod, WarningKind::EventGap)),
+    ("Event ID gap detected", |line, pod| {
+        Some(gap(line, pod, "for worker ", WarningKind::EventGap))
+    }),
+    (" events from worker ", recovered),
     ("Input event gap detected", |line, pod| warn(line, pod, WarningKind::EventGap)),
     ("Failed to decode KVEventBatch", |line, pod| warn(line, pod, WarningKind::DecodeFailed)),
     ("request completed request_id=", prompt),
@@ -342,6 +345,25 @@ fn warn(line: &Line<'_>, pod: &Arc<str>, kind: WarningKind) -> Option<Fact> {
     Some(Fact::Warning(LogWarning { pod: Arc::clone(pod), rank: line.worker_rank(), kind }))
 }
 
+/// A line about missing events of a worker, which it names behind `mark`.
+fn gap(line: &Line<'_>, pod: &Arc<str>, mark: &str, kind: WarningKind) -> Fact {
+    let rank = line.integer(mark).map(|worker| WorkerRank {
+        worker: WorkerId(worker),
+        dp_rank: line
+            .integer(" dp_rank ")
+            .and_then(|it| it.try_into().ok())
+            .map(DpRank)
+            .unwrap_or_default(),
+    });
+    Fact::Warning(LogWarning { pod: Arc::clone(pod), rank, kind })
+}
+
+/// `Recovered N events from worker W dp_rank R`.
+fn recovered(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
+    let events = line.integer("Recovered ").filter(|events| *events > 0);
+    events.map(|_| gap(line, pod, "from worker ", WarningKind::EventsRecovered))
+}
+
 /// `Block not published. Block size must be P tokens to be published. Block size is: E`: E is the size that
 /// the engine names in its event (dynamo-llm 0.9.0, `kv_router/publisher.rs`).
 fn not_published(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
@@ -379,6 +401,30 @@ impl Line<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_gap_and_its_recovery_name_the_same_worker() {
+        let said = |text: &str| {
+            let line = format!("2026-03-01T08:56:51.288762Z  INFO dynamo_llm::kv_router: {text}");
+            let mut facts = Facts::default();
+            read(&line, &Reading::new(&line), &"fe".into(), &mut facts);
+            facts.other.iter().find_map(|fact| match fact {
+                Fact::Warning(warning) => Some((warning.rank, warning.kind)),
+                _ => None,
+            })
+        };
+        let rank =
+            Some(WorkerRank { worker: WorkerId(528_506_817_602_504_201), dp_rank: DpRank(1) });
+        // As 1.0.2 logs them.
+        let gap = said(
+            "Event ID gap detected for worker 528506817602504201 dp_rank 1, recovering events [335, 431], gap_size: 97",
+        );
+        let filled = said("Recovered 97 events from worker 528506817602504201 dp_rank 1");
+
+        assert_eq!(gap, Some((rank, WarningKind::EventGap)));
+        assert_eq!(filled, Some((rank, WarningKind::EventsRecovered)));
+        assert_eq!(said("Recovered 0 events from worker 7 dp_rank 0"), None);
+    }
 
     #[test]
     fn only_choices_of_the_kv_router_are_decisions() {

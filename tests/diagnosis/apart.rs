@@ -181,6 +181,21 @@ fn what_a_replaced_router_counted_does_not_speak_for_the_present_one() {
 }
 
 #[test]
+fn the_mode_of_a_replaced_router_is_not_that_of_the_present_one() {
+    // 1.6.1 by its log: kv, after half a minute round-robin, and kv again without a request since.
+    let all = recorded("mixed/mode_changed_161");
+    let other = played(&attached(&all, 0, 50)).1;
+    let summary = "The frontend routes by round-robin, not by cached blocks.";
+    assert_eq!(found(&other, "KVT005").unwrap().summary, summary);
+
+    for (from, until) in [(0, 90), (0, 127), (40, 100), (57, 70), (100, 127)] {
+        let seen = played(&attached(&all, from, until)).1;
+
+        assert!(!wrong(&seen).contains(&"KVT005"), "{from} to {until}: {}", check::text(&seen));
+    }
+}
+
+#[test]
 fn lines_that_come_twice_count_once() {
     let twice = seen("lines_twice_161");
 

@@ -12,6 +12,9 @@ use crate::model::{Heard, RouterTally, SizeByStores};
 pub struct RouterEvidence {
     /// True when any router's log is read.
     pub read: bool,
+    /// True where all of them replaced a process that chose by another mode, and said that they route by KV blocks (`KV
+    /// Routing initialized`, dynamo-llm 0.9.0 to 1.6.1, `kv_router.rs`).
+    pub by_blocks: bool,
     /// Start of the last of them, where that is known.
     pub began: Option<Timestamp>,
     /// The time from which on all requests were routed by routers that still run; `tally` and `told` count none from

@@ -42,7 +42,15 @@ impl Rule for EventLoss {
                 Proof::new(measure::GAP_WARNINGS, phrase!("{}", Count(tally.gaps)), Origin::Logs);
             return lost(
                 evidence,
-                phrase!("Logs report {} gaps in KV events.", Count(tally.gaps)),
+                match tally.gaps {
+                    1 => Phrase::from("Logs report a gap in KV events that was not filled."),
+                    gaps => {
+                        phrase!(
+                            "Logs report {} gaps in KV events that were not filled.",
+                            Count(gaps)
+                        )
+                    }
+                },
                 Grade::Confirmed,
                 proof,
                 [],

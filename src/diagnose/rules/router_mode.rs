@@ -131,6 +131,10 @@ impl Rule for RouterMode {
             .means("KV-aware routing has no effect.", "A second worker.")
             .into();
         }
+        // A process that was replaced chose otherwise, but this one says that it routes by blocks.
+        if routed == 0 && evidence.router.by_blocks {
+            return Verdict::clear("routers started in mode kv, and no request came since");
+        }
         if routed == 0 {
             return Verdict::unknown(missing(evidence));
         }

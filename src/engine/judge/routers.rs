@@ -31,6 +31,17 @@ impl Replaced {
 }
 
 impl Setup<'_> {
+    /// Returns true where other Dynamo namespaces may be there too: they were seen, or one was chosen.
+    pub(super) fn has_foreign(&self) -> bool {
+        !self.fleet.foreign.counts.is_empty() || self.options.dynamo_namespace.is_some()
+    }
+
+    /// Returns true where Kubernetes shows `pod` in a Dynamo namespace of its own. Other routers may serve several, and
+    /// count for all of them in one (dynamo-kv-router 1.6.1, `indexer/metrics.rs`).
+    pub(super) fn is_placed(&self, pod: &str) -> bool {
+        self.shown.cluster.pod(pod).is_some_and(|record| record.pod.dynamo_namespace.is_some())
+    }
+
     /// Returns true unless `pod` is known to be gone, or of another deployment.
     pub(in crate::engine) fn is_here(&self, pod: &str) -> bool {
         !self.shown.is_deleted(pod) && !self.fleet.is_foreign_pod(pod)

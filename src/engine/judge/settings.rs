@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::names::WorkerNames;
 use crate::diagnose::{Ground, RouterKind, Setting, Settings, SizeClaim, Unreadable};
 use crate::domain::{
-    Backend, Basis, ClaimOf, ClaimValue, ClaimWhat, Component, Graph, Role, Subject, WorkerId,
+    Backend, Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, Component, Graph, Role, Subject,
+    WorkerId,
 };
 use crate::engine::{Fleet, Setup};
 use crate::model::{StoredClaim, WorkerRecord};
@@ -159,7 +160,7 @@ impl Setup<'_> {
             // Where another process chooses, the frontend's mode decides nothing.
             router_mode: (kind != RouterKind::OwnSize
                 || routers.iter().any(|router| self.is_frontend(router)))
-            .then(|| odd(texts(of_router(ClaimWhat::RouterMode)), |mode| mode.as_ref() != "kv"))
+            .then(|| odd(self.modes(&of_router(ClaimWhat::RouterMode)), |mode| **mode != *"kv"))
             .flatten(),
             other_modes: self.other_modes(&of_router(ClaimWhat::RouterMode)),
             card_modes,
@@ -208,9 +209,28 @@ impl Setup<'_> {
             let logs_alone = || self.shown.cluster.pod(pod).is_none();
             let frontend = self.is_frontend(&stored.claim.subject) || logs_alone();
             let other = **mode != *"kv" && !chooses && frontend;
-            other.then(|| (Arc::clone(pod), with(stored, Arc::clone(mode))))
+            other.then(|| (Arc::clone(pod), self.mode(stored, mode)))
         });
         other.collect()
+    }
+
+    /// Returns the modes that routers were told or seen to have.
+    fn modes(&self, modes: &[&StoredClaim]) -> Vec<Setting<Arc<str>>> {
+        let modes = modes.iter().filter_map(|stored| match &stored.claim.value {
+            ClaimValue::Text(mode) => Some(self.mode(stored, mode)),
+            ClaimValue::Flag(_) | ClaimValue::Count(_) | ClaimValue::Millionths(_) => None,
+        });
+        modes.collect()
+    }
+
+    /// Returns the mode of one router. A log names it without what set it, which the pod's settings tell.
+    fn mode(&self, stored: &StoredClaim, mode: &Arc<str>) -> Setting<Arc<str>> {
+        let Claim { what, of, subject, value, .. } = &stored.claim;
+        let mut told = self.fleet.claims.about(*what, *of, subject);
+        let told = told.find(|other| other.claim.set_by.is_some() && other.claim.value == *value);
+        let mut mode = with(stored, Arc::clone(mode));
+        mode.set_by = mode.set_by.or_else(|| told?.claim.set_by.clone());
+        mode
     }
 
     /// Returns the settings that pods of now may have where kvtop cannot read.

@@ -3,23 +3,35 @@
 use std::collections::HashMap;
 
 use crate::domain::{
-    KvKind, LogWarning, RouterStart, SequenceHash, Timestamp, WarningKind, WorkerRank,
+    ClaimWhat, KvKind, LogWarning, RouterStart, SequenceHash, Subject, Timestamp, WarningKind,
+    WorkerRank,
 };
 use crate::engine::incarnations::ROUTER_STARTS;
 use crate::engine::{Learner, Setup};
-use crate::model::{MissingParent, Stored, Watch};
+use crate::model::{MissingParent, SaidModes, Stored, Watch};
 
 impl Learner<'_> {
     pub(super) fn router_start(&mut self, start: &RouterStart, at: Timestamp) {
         let pod = self.known.routing.router.pod(&start.pod);
         pod.follows = pod.follows.max(Some(at));
         if start.follows {
+            if pod.modes == SaidModes::OtherBefore {
+                pod.modes = SaidModes::BlocksAfterOther;
+            }
             // It says first that it adds workers, then that it starts.
             self.known.fleet.arrivals.forget(at.before(ROUTER_STARTS));
         } else {
             pod.start(at);
             self.known.routing.router.fractions.clear();
             self.known.routing.missing_parents.restarted(&start.pod);
+            // The mode by which the process before it chose says nothing of this one.
+            let other = self.known.fleet.claims.forget_logged(at, |claim| {
+                claim.what == ClaimWhat::RouterMode
+                    && matches!(&claim.subject, Subject::Pod(pod) if *pod == start.pod)
+            });
+            if other {
+                self.known.routing.router.pod(&start.pod).modes = SaidModes::OtherBefore;
+            }
         }
     }
 

@@ -345,3 +345,24 @@ fn shown(node: &Node) -> String {
 fn is_constant(key: &str) -> bool {
     key.len() > 3 && key.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_secrets_end_in_short_words_too() {
+        for name in
+            ["DB_PASS", "PGPASS", "MYSQL_PWD", "LMCACHE_AUTH_HEADER", "APP_CREDS", "ROOT_PW"]
+        {
+            assert!(is_variable(name, "x"), "{name}");
+        }
+        for name in ["DYN_ROUTER_MODE", "TOKENIZERS_PARALLELISM", "DYN_LOG"] {
+            assert!(!is_variable(name, "false"), "{name}");
+        }
+        for flag in ["--mooncake-pass", "--ssh-key", "--signing-key", "--http-auth"] {
+            assert!(is_secret_flag(flag) && is_open(&format!("{flag}=x")), "{flag}");
+        }
+        assert!(is_plain_command("python3 -m dynamo.vllm --model m -tp 4"));
+    }
+}

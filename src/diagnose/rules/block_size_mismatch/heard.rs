@@ -125,6 +125,9 @@ fn nothing_of_sizes(evidence: &Evidence) -> Phrase {
     let routed = evidence.router.tally.routed;
     if routed == 0 {
         return match evidence.router.told.routed {
+            0 if evidence.router.heard.routed.is_some() => {
+                Phrase::from("needs requests (none since the router started, or none lately)")
+            }
             0 => Phrase::from("needs log lines of a router or a worker (none found)"),
             earlier => phrase!(
                 "needs requests to workers that are there (the {} in the log went to workers that left)",

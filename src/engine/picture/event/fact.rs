@@ -153,6 +153,7 @@ fn warning(known: &Knowledge, warning: &LogWarning, lines: &mut Vec<String>) {
         WarningKind::ApplyFailed => "an event could not be applied",
         WarningKind::HashMismatch => "one block has two hashes",
         WarningKind::EventGap => "events are missing",
+        WarningKind::EventsRecovered => "missing events were recovered",
         WarningKind::DecodeFailed => "the engine's KV events could not be decoded",
     };
     lines.push(format!("WARNING {what}"));
