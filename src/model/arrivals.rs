@@ -46,6 +46,11 @@ impl Arrivals {
         self.added.get(&id).copied()
     }
 
+    /// Returns when worker `id` was removed last.
+    pub fn removed(&self, id: WorkerId) -> Option<Timestamp> {
+        self.removed.get(&id).copied()
+    }
+
     /// Returns the worker that was removed last, and when.
     pub fn last_removed(&self) -> Option<(Timestamp, WorkerId)> {
         self.last_removed
@@ -70,6 +75,7 @@ mod tests {
         arrivals.add(WORKER, Timestamp(45));
         assert_eq!(arrivals.added(WORKER), None, "a router of before");
         assert_eq!(arrivals.last_removed(), Some((Timestamp(50), WORKER)));
+        assert_eq!(arrivals.removed(WORKER), Some(Timestamp(50)));
 
         arrivals.add(WORKER, Timestamp(60));
         arrivals.remove(WORKER, Timestamp(55));

@@ -54,8 +54,9 @@ impl Judge<'_> {
                 return false;
             }
             let Some(worker) = refused.worker else { return at.since(*then) <= REFUSED_LATELY };
-            let there = workers.is_listed(worker)
-                || (workers.members() == 0 && !self.known.fleet.is_gone(worker));
+            let removed = self.known.fleet.arrivals.removed(worker);
+            let gone = self.known.fleet.is_gone(worker) || removed.is_some_and(|at| at > *then);
+            let there = workers.is_listed(worker) || (workers.members() == 0 && !gone);
             let chosen = |own: bool| {
                 ranks().any(|it| {
                     (it.rank.worker == worker) == own
