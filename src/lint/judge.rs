@@ -5,6 +5,7 @@ mod planes;
 mod routing;
 mod sizes;
 
+pub(in crate::lint) use planes::PLANES;
 use std::sync::Arc;
 
 use super::checks;

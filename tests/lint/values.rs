@@ -57,6 +57,17 @@ fn a_misspelt_mode_is_a_finding_and_hides_none() {
 }
 
 #[test]
+fn an_event_plane_that_dynamo_does_not_know_is_a_finding() {
+    let found = linted(&with_env("1.6.1", &[("DYN_EVENT_PLANE", "NATS")]));
+
+    let summary = "DYN_EVENT_PLANE: \"NATS\" is not an event plane of Dynamo.";
+    assert_eq!(effects(&found), [(summary, 9, "The process does not start.")]);
+    for plane in ["nats", "zmq", "", "$(PLANE)"] {
+        assert_eq!(effects(&linted(&with_env("1.6.1", &[("DYN_EVENT_PLANE", plane)]))), []);
+    }
+}
+
+#[test]
 fn a_mode_is_read_as_dynamo_reads_it() {
     let of = |release: &str, mode: &str| linted(&with_env(release, &[("DYN_ROUTER_MODE", mode)]));
     // Python compares it with its spaces.

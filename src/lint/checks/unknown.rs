@@ -10,6 +10,7 @@ use crate::lint::manifest::Part;
 use crate::lint::plan::means_kv;
 
 use super::NOT_KNOWN;
+use crate::lint::judge::PLANES;
 
 /// KVT104: checks values in any deployment, with KV-aware routing or without.
 pub(in crate::lint) fn unknown_values(scene: &Scene<'_, '_>, found: &mut Vec<Flaw>) {
@@ -135,6 +136,7 @@ fn wrong(part: &Part<'_>, what: ClaimWhat, claim: &Claim, value: &str) -> Option
             better: None,
             is_note: false,
         }),
+        ClaimWhat::EventPlane => event_plane(part, value),
         ClaimWhat::PublishesEvents if is_flag => Some(Wrong {
             is: "not JSON",
             effect: "The engine does not start.",
@@ -188,6 +190,30 @@ fn mode(part: &Part<'_>, is_flag: bool, value: &str) -> Option<Wrong> {
         is_note: starts && better.as_deref() == Some(ROUND_ROBIN),
         fix,
         better,
+    })
+}
+
+/// From this release on a process with an unknown event plane does not start (1.5, `lib/bindings/python/rust/lib.rs:386`; up to
+/// 1.1 it warns and takes NATS).
+const PLANES_ARE_CHECKED: (u32, u32) = (1, 2);
+
+/// Returns the fault of an event plane that Dynamo does not know.
+fn event_plane(part: &Part<'_>, value: &str) -> Option<Wrong> {
+    if PLANES.contains(&value) || value.is_empty() {
+        return None;
+    }
+    let better = value.trim().to_ascii_lowercase();
+    let better = PLANES.contains(&better.as_str()).then_some(better);
+    Some(Wrong {
+        is: "not an event plane of Dynamo",
+        effect: match part.version() {
+            Some(version) if version < PLANES_ARE_CHECKED => "The process takes NATS.",
+            Some(_) => "The process does not start.",
+            None => "From Dynamo 1.2 on the process does not start.",
+        },
+        fix: format!("Use {}.", better.as_deref().unwrap_or("nats or zmq")),
+        better,
+        is_note: false,
     })
 }
 

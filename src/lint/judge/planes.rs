@@ -109,9 +109,12 @@ impl Scene<'_, '_> {
     }
 }
 
+/// Words for an event plane.
+pub(in crate::lint) const PLANES: [&str; 2] = ["nats", "zmq"];
+
 /// Returns the plane of a part; none where it is set to a word that Dynamo does not know.
 fn plane<'p, 'a>(part: &'p Part<'a>, of: ClaimOf) -> Option<Plane<'p, 'a>> {
     let ClaimValue::Text(word) = &part.claims.get(&(WHAT, of))?.value else { return None };
-    let known = ["nats", "zmq"].contains(&word.as_ref());
+    let known = PLANES.contains(&word.as_ref());
     known.then_some(Plane { part, of, word })
 }
