@@ -6,6 +6,7 @@ mod routing;
 mod sizes;
 
 pub(in crate::lint) use planes::PLANES;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::checks;
@@ -27,11 +28,33 @@ use crate::model::{RequestTally, Tally};
 pub(super) struct Scene<'a, 'b> {
     pub(super) text: Text<'b>,
     pub(super) deployment: &'b Deployment<'a>,
+    prefills: &'b Prefills<'b>,
+}
+
+/// The models of prefill workers: looked at for each worker, of which there may be many.
+struct Prefills<'b> {
+    models: BTreeSet<Option<&'b str>>,
+}
+
+impl<'b> Prefills<'b> {
+    fn of(deployment: &'b Deployment<'_>) -> Self {
+        let prefills = deployment.parts.iter().filter(|part| part.role == Role::Prefill);
+        Self { models: prefills.map(Part::model).collect() }
+    }
+
+    /// Returns true if there may be one of this model.
+    fn may_serve(&self, model: Option<&str>) -> bool {
+        match model {
+            None => !self.models.is_empty(),
+            model => self.models.contains(&None) || self.models.contains(&model),
+        }
+    }
 }
 
 /// Judges one deployment.
 pub(super) fn judge(text: Text<'_>, deployment: &Deployment<'_>, found: &mut Verdicts) {
-    let scene = Scene { text, deployment };
+    let prefills = Prefills::of(deployment);
+    let scene = Scene { text, deployment, prefills: &prefills };
     checks::values(&scene, &mut found.flaws);
     checks::unknown_values(&scene, &mut found.flaws);
     scene.hidden(found);
@@ -123,16 +146,16 @@ impl<'a, 'b> Scene<'a, 'b> {
     /// Returns true for a worker whose KV events count: one that computes prompts. Decode workers publish none by design,
     /// and those beside prefill workers of the same model may be such. A model that is not named may be any.
     pub(super) fn computes_prompts(&self, part: &Part<'_>) -> bool {
-        let may_be_same =
-            |other: &Part<'_>| other.model().zip(part.model()).is_none_or(|(one, two)| one == two);
-        let mut workers = self.workers();
-        let apart = workers.any(|(_, other)| other.role == Role::Prefill && may_be_same(other));
-        if apart { part.role == Role::Prefill } else { part.role != Role::Decode }
+        if self.prefills.may_serve(part.model()) {
+            part.role == Role::Prefill
+        } else {
+            part.role != Role::Decode
+        }
     }
 
     fn worker(&self, worker: Option<WorkerId>) -> Option<&'b Part<'a>> {
-        let worker = worker?;
-        self.workers().find(|(id, _)| *id == worker).map(|(_, part)| part)
+        let at = usize::try_from(worker?.0).ok()?;
+        self.deployment.parts.get(at).filter(|part| part.role.has_kv_blocks())
     }
 
     fn named(&self, name: Option<&Arc<str>>) -> Option<&'b Part<'a>> {
