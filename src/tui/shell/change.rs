@@ -8,6 +8,9 @@ use crate::snapshot::{Feed, FindingRow, Snapshot};
 /// Figures are of the minute before them; a moment before a change has nothing of it.
 const BEFORE: Duration = Duration::from_secs(1);
 
+/// The time that figures are of.
+const SPAN: Duration = Duration::from_secs(60);
+
 /// Pods restart one after the other: a fix works in part before nothing shows the finding any more.
 const IN_PART: Duration = Duration::from_secs(60);
 
@@ -19,11 +22,18 @@ pub(super) fn baseline(live: &Snapshot) -> Option<Timestamp> {
         Feed::Live | Feed::Replay(_) => None,
     };
     let changed = changed.map(|at| at.before(BEFORE));
-    changed.or_else(|| live.findings.iter().find_map(while_it_was_true))
+    changed.or_else(|| live.findings.iter().find_map(|finding| while_it_was_true(finding, live)))
 }
 
-/// Returns a moment at which `finding` was true, before what heals it, or healed it, had an effect.
-fn while_it_was_true(finding: &FindingRow) -> Option<Timestamp> {
+/// Returns a moment at which `finding` was true, before what heals it, or healed it, had an effect. None where figures of
+/// that moment were also of the time before the fault, which kvtop watched: they would say nothing of it.
+fn while_it_was_true(finding: &FindingRow, live: &Snapshot) -> Option<Timestamp> {
+    let moment = before_its_cure(finding)?;
+    let watched_before = finding.raised.since(live.since) > SPAN;
+    (!watched_before || moment.since(finding.raised) >= SPAN).then_some(moment)
+}
+
+fn before_its_cure(finding: &FindingRow) -> Option<Timestamp> {
     let rollout = finding.fix.as_ref().and_then(|fix| fix.rollout.as_ref());
     if let Some(applied) = rollout.and_then(|rollout| rollout.applied) {
         return Some(applied.before(BEFORE));
