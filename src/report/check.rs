@@ -262,7 +262,10 @@ fn perfdata(snapshot: &Snapshot) -> String {
     let whole = snapshot.ledger.hole.is_none();
     let known = whole && workers.all(|row| row.knowledge == Knowledge::Complete);
     let shares = [
-        percent("orphan_pct", snapshot.totals.orphan_share.filter(|_| whole)),
+        percent(
+            "orphan_pct",
+            snapshot.totals.rejected(snapshot.totals.orphan_share).filter(|_| whole),
+        ),
         percent("kv_util", snapshot.totals.kv_utilization),
     ];
     let router = &snapshot.router;

@@ -163,7 +163,7 @@ impl Moment {
             found: snapshot.felt.found,
             first_token: snapshot.felt.first_token,
             inter_token: snapshot.felt.inter_token,
-            rejected: snapshot.totals.orphan_share,
+            rejected: snapshot.totals.rejected(snapshot.totals.orphan_share),
             blocks: hears.then_some(snapshot.totals.accepted as f64),
             used: snapshot.totals.kv_utilization,
         }

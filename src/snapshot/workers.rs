@@ -238,6 +238,16 @@ pub struct Totals {
     /// Refused stores as a share of stores over a minute, 0 to 1, by kvtop's copy or by routers' logs, whichever is
     /// more; none without stores. While earlier blocks are unknown, only routers' warnings count.
     pub orphan_share: Option<f64>,
+    /// The same by routers' own counters; none where nobody reads them.
+    pub counted_share: Option<f64>,
+}
+
+impl Totals {
+    /// Returns refused stores as a share of stores over a minute, by whoever tells of more; `rows` is the share of the
+    /// workers that are looked at, by kvtop's copy and logs.
+    pub fn rejected(&self, rows: Option<f64>) -> Option<f64> {
+        [rows, self.counted_share].into_iter().flatten().reduce(f64::max)
+    }
 }
 
 /// One rank of a worker over time.

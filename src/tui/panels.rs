@@ -256,7 +256,8 @@ impl PanelContext<'_> {
     /// Returns the share of rejected stores and its state; none while it is unknown. A small share is not called good
     /// while earlier blocks of workers are unknown.
     fn orphans(&self) -> Option<(f64, judge::State)> {
-        let share = self.orphan_share().filter(|_| self.snapshot.catching_up.is_none())?;
+        let share = self.snapshot.totals.rejected(self.orphan_share());
+        let share = share.filter(|_| self.snapshot.catching_up.is_none())?;
         let beyond = share >= self.snapshot.limits.rejected;
         let state = match judge::figure(beyond, judge::deployment(self.snapshot)) {
             judge::State::Ok if self.is_warming() => judge::State::Unknown,

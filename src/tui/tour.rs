@@ -262,7 +262,7 @@ fn fix(live: &Snapshot) -> Option<String> {
 }
 
 fn workers(live: &Snapshot) -> Option<String> {
-    let share = live.totals.orphan_share?;
+    let share = live.totals.rejected(live.totals.orphan_share)?;
     let cached = text::thousands(live.totals.accepted);
     Some(format!("REJ% {} overall, {cached} blocks cached", text::percent(share)))
 }

@@ -196,6 +196,32 @@ fn the_mode_of_a_replaced_router_is_not_that_of_the_present_one() {
 }
 
 #[test]
+fn a_publisher_that_was_heard_and_is_asked_still_is_not_idle() {
+    // 1.6.1 over ZMQ: a worker paused for 8 s, so that kvtop left its socket, and has served requests since.
+    let all = recorded("live/paused_161");
+    assert!(found(&played(&attached(&all, 0, 45)).1, "KVT004").is_none());
+    for from in [0, 30] {
+        let seen = played(&attached(&all, from, 72)).1;
+        let finding = found(&seen, "KVT004").unwrap();
+
+        assert_eq!(finding.severity, Severity::Warning, "{}", finding.summary);
+    }
+}
+
+#[test]
+fn what_a_router_counts_as_rejected_is_shown_where_no_log_names_it() {
+    let all = recorded("live/nohist_counters_161");
+    let before = played(&attached(&all, 0, 60)).1;
+    let after = played(&attached(&all, 0, 82)).1;
+
+    assert_eq!(before.totals.counted_share, Some(0.0));
+    assert_eq!(after.totals.counted_share, Some(1.0));
+    assert_eq!(after.totals.rejected(after.totals.orphan_share), Some(1.0));
+    // Counters name no worker.
+    assert!(after.workers.iter().all(|row| row.orphan_share.is_none()));
+}
+
+#[test]
 fn lines_that_come_twice_count_once() {
     let twice = seen("lines_twice_161");
 

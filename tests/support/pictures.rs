@@ -162,6 +162,7 @@ pub(crate) fn healthy() -> Snapshot {
             held: 18_281,
             kv_utilization: Some(0.65),
             orphan_share: Some(0.002),
+            counted_share: None,
         },
         router: router(),
         felt: felt(),

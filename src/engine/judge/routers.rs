@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::diagnose::RouterHits;
 use crate::domain::Timestamp;
 use crate::engine::Setup;
-use crate::model::{PodWarnings, Slot, Slots};
+use crate::model::{PodWarnings, RouterCounts, Slot, Slots, Summed as _};
 
 /// The longest time for which a new router and the one that it replaces both route, as in a rolling update.
 const ROLLS: Duration = Duration::from_secs(120);
@@ -40,6 +40,27 @@ impl Setup<'_> {
     /// count for all of them in one (dynamo-kv-router 1.6.1, `indexer/metrics.rs`).
     pub(super) fn is_placed(&self, pod: &str) -> bool {
         self.shown.cluster.pod(pod).is_some_and(|record| record.pod.dynamo_namespace.is_some())
+    }
+
+    /// Calls `each` with what the deployment's routers counted themselves in every slot from `from` on, and with whether the
+    /// slot is one from `watched` on. Counts that may be of other deployments too are left out.
+    pub(super) fn own_counts(
+        &self,
+        from: Option<Slot>,
+        watched: Option<Slot>,
+        each: impl FnMut(&RouterCounts, bool),
+    ) {
+        let alone = |pod: &str| self.is_here(pod) && (!self.has_foreign() || self.is_placed(pod));
+        self.routing.router.scrapes.counted(alone, from, watched, each);
+    }
+
+    /// Returns stores that routers rejected as a share of the stores that they counted from `from` on; none where they
+    /// counted none, or where nobody reads their counters.
+    pub(in crate::engine) fn counted_share(&self, from: Slot) -> Option<f64> {
+        let mut sum = RouterCounts::default();
+        self.own_counts(Some(from), None, |counts, _| sum.sum(counts));
+        let all = sum.stores_applied + sum.stores_orphaned + sum.stores_invalid;
+        (all > 0).then(|| (sum.stores_orphaned + sum.stores_invalid) as f64 / all as f64)
     }
 
     /// Returns true unless `pod` is known to be gone, or of another deployment.

@@ -37,6 +37,8 @@ struct Now {
     reading: bool,
     /// True when a router refused stores within the last minute.
     warned: bool,
+    /// True where routers reject stores by their own counters, which name no worker.
+    doubted: bool,
 }
 
 pub(super) fn rows(known: &Knowledge, verdicts: &Verdicts, at: Timestamp) -> Vec<WorkerRow> {
@@ -48,7 +50,10 @@ pub(super) fn rows(known: &Knowledge, verdicts: &Verdicts, at: Timestamp) -> Vec
     let reading = super::catching_up(&known.streams).is_some();
     // Pictures of the past keep the rows: with room for as many as there are, none is moved while they are made.
     let mut rows = Vec::with_capacity(known.fleet.workers.ranks().len());
-    let now = Now { at, reading, warned: known.routing.router.is_refusing(at, MINUTE) };
+    let limit = known.options.thresholds.loss_share;
+    let doubted = counted_share(known, at).is_some_and(|share| share >= limit);
+    let warned = known.routing.router.is_refusing(at, MINUTE);
+    let now = Now { at, reading, warned, doubted };
     rows.extend(chosen(known).map(|rank| row(known, rank, proven(rank.0), &now)));
     rows.shrink_to_fit();
     router_sizes_by_model(&known.fleet, &mut rows);
@@ -304,6 +309,8 @@ pub(super) fn totals(known: &Knowledge, rows: &[WorkerRow], at: Timestamp) -> To
         accepted,
         held,
         kv_utilization: (count > 0).then(|| sum / f64::from(count)),
+        counted_share: counted_share(known, at)
+            .filter(|_| super::catching_up(&known.streams).is_none()),
         orphan_share: orphan_share(known, at)
             .filter(|_| super::catching_up(&known.streams).is_none()),
     }
@@ -318,9 +325,16 @@ pub(super) fn blocks(known: &Knowledge, rows: &[WorkerRow]) -> (u64, u64) {
     rows.iter().fold((0, 0), |(accepted, held), row| (accepted + row.accepted, held + row.held))
 }
 
-/// Returns refused stores of one rank as a share of its stores; none while history is read.
+/// Returns refused stores of one rank as a share of its stores; none while history is read, or while only counters tell
+/// that routers reject some.
 fn shown_share(meter: Option<&KvMeter>, now: &Now, complete: bool) -> Option<f64> {
-    meter.filter(|_| !now.reading)?.orphan_share(now.at, now.warned, complete)
+    let share = meter.filter(|_| !now.reading)?.orphan_share(now.at, now.warned, complete);
+    share.filter(|share| !now.doubted || *share > 0.0)
+}
+
+/// Returns stores that routers rejected over the last minute as a share of those that they counted themselves.
+fn counted_share(known: &Knowledge, at: Timestamp) -> Option<f64> {
+    known.setup().counted_share(known.times.slots.slot(at.before(MINUTE)))
 }
 
 /// Returns refused stores of the chosen workers that are there as a share of their stores over the last
