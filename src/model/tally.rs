@@ -116,7 +116,7 @@ pub struct RouterTally {
     pub gaps: u64,
     /// Lines of publishers that cannot read their engine's events.
     pub decode_failed: u64,
-    /// What they count themselves.
+    /// Their own counters.
     pub own: RouterCounts,
     /// Messages of KV events that are missing by their publishers' numbers, while kvtop listened.
     pub lost: u64,
@@ -134,7 +134,7 @@ pub struct RouterTally {
     pub answered: u64,
 }
 
-/// What routers and their frontends count themselves, by their metrics, since the processes that run now started.
+/// Growth of the counters in the metrics of routers and their frontends, of the processes that run now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RouterCounts {
     /// Stores that routers' indexes took in.

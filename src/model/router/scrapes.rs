@@ -107,8 +107,8 @@ impl Scraped {
                 .and_then(|counter| counter.last)
                 .is_some_and(|last| value * scale(*name) + SAME < last)
         });
-        // No counter falls or loses a label while its process runs, so a new process counts from zero. What the former
-        // one counted says nothing of the index that is used now.
+        // Counters and their labels stay while the process runs (dynamo-kv-router 1.6.1, `indexer/metrics.rs`), so one that
+        // fell is of a new process. Counts of the former one say nothing of the index that is used now.
         if fell {
             self.counters = [Grown { last: Some(0.0) }; COUNTERS];
             self.counts.forget(slots.slot(self.at));
