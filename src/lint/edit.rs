@@ -18,6 +18,9 @@ use secret::{holds_secret, is_variable};
 
 pub(super) use secret::Secrets;
 
+/// Places that flaws repeat of each other at most.
+const REPEATED: usize = 16;
+
 /// The placeholder for lines that are not repeated.
 const UNSHOWN: &str = " Its lines are not repeated here, because they may hold a secret.";
 
@@ -73,39 +76,119 @@ pub(super) fn settle(text: Text<'_>, secrets: &Secrets, flaws: &mut [Flaw]) {
 }
 
 /// Adds to each flaw the edits of those with which it shares lines, where these have more of them: who pastes its
-/// lines alone would make half of the other correction.
+/// lines alone would make half of the other correction. Where many flaws hang together they say so instead, since each
+/// would repeat the lines of all.
 fn complete(flaws: &mut [Flaw]) {
-    let places = |flaw: &Flaw| -> BTreeSet<(usize, (usize, usize))> {
-        flaw.edits.iter().map(|edit| (edit.change.file, edit.lines)).collect()
-    };
-    let known: Vec<_> = flaws.iter().map(places).collect();
-    let all: Vec<(&'static str, Vec<Edit>)> =
-        flaws.iter().map(|flaw| (flaw.id, flaw.edits.clone())).collect();
-    for (at, flaw) in flaws.iter_mut().enumerate() {
-        let mut mine = known[at].clone();
-        let mut taken = vec![false; all.len()];
-        taken[at] = true;
+    let known: Vec<BTreeSet<Place>> = flaws.iter().map(places).collect();
+    let mut users: BTreeMap<Place, Vec<usize>> = BTreeMap::new();
+    for (flaw, places) in known.iter().enumerate() {
+        for place in places {
+            users.entry(*place).or_default().push(flaw);
+        }
+    }
+    let mut met = vec![false; flaws.len()];
+    for first in 0..flaws.len() {
+        if met[first] {
+            continue;
+        }
+        let together = reached(first, &known, &users);
+        let lines: BTreeSet<Place> =
+            together.iter().flat_map(|flaw| &known[*flaw]).copied().collect();
+        for flaw in &together {
+            met[*flaw] = true;
+        }
+        if lines.len() > REPEATED {
+            refer(flaws, &together, &known, &users);
+        } else {
+            repeat(flaws, &together, &known, &users);
+        }
+    }
+}
+
+/// A file, and the first and last line in it.
+type Place = (usize, (usize, usize));
+
+fn places(flaw: &Flaw) -> BTreeSet<Place> {
+    flaw.edits.iter().map(|edit| (edit.change.file, edit.lines)).collect()
+}
+
+/// Returns `first` and all flaws that share lines with it or with each other, each time the first of those known.
+fn reached(
+    first: usize,
+    known: &[BTreeSet<Place>],
+    users: &BTreeMap<Place, Vec<usize>>,
+) -> Vec<usize> {
+    let mut order = Vec::new();
+    let mut met = BTreeSet::from([first]);
+    let mut walked: BTreeSet<Place> = BTreeSet::new();
+    let mut next = BTreeSet::from([first]);
+    while let Some(flaw) = next.pop_first() {
+        order.push(flaw);
+        for place in &known[flaw] {
+            if walked.insert(*place) {
+                next.extend(users[place].iter().copied().filter(|user| met.insert(*user)));
+            }
+        }
+    }
+    order
+}
+
+/// Gives each flaw of `together` the edits of the others.
+fn repeat(
+    flaws: &mut [Flaw],
+    together: &[usize],
+    known: &[BTreeSet<Place>],
+    users: &BTreeMap<Place, Vec<usize>>,
+) {
+    let all: BTreeMap<usize, (&'static str, Vec<Edit>)> = together
+        .iter()
+        .map(|flaw| (*flaw, (flaws[*flaw].id, flaws[*flaw].edits.clone())))
+        .collect();
+    for at in together {
+        let mut mine = known[*at].clone();
         let mut of: BTreeSet<&str> = BTreeSet::new();
-        // Those that are added may share lines with others.
-        while let Some(other) =
-            (0..all.len()).find(|other| !taken[*other] && !known[*other].is_disjoint(&mine))
-        {
-            taken[other] = true;
-            let (id, edits) = &all[other];
+        for other in reached(*at, known, users) {
+            let (id, edits) = &all[&other];
             for edit in edits {
-                if mine.insert((edit.change.file, edit.lines)) {
-                    flaw.edits.push(edit.clone());
+                if other != *at && mine.insert((edit.change.file, edit.lines)) {
+                    flaws[*at].edits.push(edit.clone());
                     of.insert(id);
                 }
             }
         }
-        if !of.is_empty() {
-            let ids: Vec<&str> = of.into_iter().collect();
-            flaw.fix.push_str(" The lines below are also those of ");
-            flaw.fix.push_str(&ids.join(" and "));
-            flaw.fix.push('.');
-        }
+        say(&mut flaws[*at], of, " The lines below are also those of ", ".");
     }
+}
+
+/// Tells for each flaw of `together` whose correction its lines are a part of.
+fn refer(
+    flaws: &mut [Flaw],
+    together: &[usize],
+    known: &[BTreeSet<Place>],
+    users: &BTreeMap<Place, Vec<usize>>,
+) {
+    let ids: Vec<&'static str> = flaws.iter().map(|flaw| flaw.id).collect();
+    for at in together {
+        let others = known[*at].iter().flat_map(|place| &users[place]);
+        let more = others.filter(|other| !known[**other].is_subset(&known[*at]));
+        let of: BTreeSet<&str> = more.map(|other| ids[*other]).collect();
+        say(
+            &mut flaws[*at],
+            of,
+            " The lines below are also a part of the correction of ",
+            ", whose other lines are needed with them.",
+        );
+    }
+}
+
+fn say(flaw: &mut Flaw, of: BTreeSet<&str>, before: &str, after: &str) {
+    if of.is_empty() {
+        return;
+    }
+    let ids: Vec<&str> = of.into_iter().collect();
+    flaw.fix.push_str(before);
+    flaw.fix.push_str(&ids.join(" and "));
+    flaw.fix.push_str(after);
 }
 
 /// Returns the files with every correction of `flaws`; none where one of them cannot be made.

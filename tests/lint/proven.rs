@@ -140,3 +140,40 @@ fn no_line_of_a_script_is_repeated_that_does_more_than_run_dynamo() {
     let found = linted(&script(harmless));
     assert!(kvtop::report::lint::text(&found).contains("--kv-block-size 32\n"), "{found:?}");
 }
+
+#[test]
+fn corrections_in_the_same_lines_are_printed_with_each_other_unless_there_are_many() {
+    let with = |workers: usize| {
+        let worker = |number: usize| {
+            let size = if number.is_multiple_of(3) { 32 } else { 16 };
+            format!(
+                "    W{number}:\n      componentType: worker\n      extraPodSpec: {{mainContainer: {{image: \
+                 a/vllm-runtime:1.6.1, command: [python3, -m, dynamo.vllm], args: [--model, m, --block-size, \
+                 \"{size}\"]}}}}\n"
+            )
+        };
+        let workers: String = (0..workers).map(worker).collect();
+        let text = format!(
+            "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {{name: v}}\nspec:\n  services:\n    \
+             Frontend:\n      componentType: frontend\n      envs:\n        - name: DYN_ROUTER_MODE\n          value: \
+             kv\n      extraPodSpec: {{mainContainer: {{image: a/vllm-runtime:1.6.1}}}}\n{workers}"
+        );
+        let sources = [Source { name: "many.yaml".into(), text }];
+        let found = lint(&sources);
+        let silent: Vec<(usize, bool)> = flaws(&found, "KVT003")
+            .into_iter()
+            .map(|flaw| (flaw.edits.len(), flaw.fix.contains("a part of the correction of KVT002")))
+            .collect();
+        let again = lint(&corrected(&sources, &found));
+        assert!(shown(&again).is_empty(), "{again:?}");
+        silent
+    };
+
+    // Two of six workers have the other size, and every worker is silent.
+    let few = with(6);
+    assert!(few.iter().all(|(_, refers)| !refers) && few.iter().any(|(edits, _)| *edits == 2));
+
+    let many = with(90);
+    assert!(many.iter().all(|(edits, _)| *edits == 1), "{many:?}");
+    assert_eq!(many.iter().filter(|(_, refers)| *refers).count(), 30);
+}
