@@ -18,9 +18,9 @@ mod verdict;
 
 pub use evidence::{
     AdvertisedPlane, Belongs, DownSource, Evidence, Ground, LoadEvidence, Member, OfWorker,
-    PlaneEvidence, RankEvidence, Refusal, RefusedCard, Regret, Rejecting, RouterEvidence,
+    PlaneEvidence, Pool, RankEvidence, Refusal, RefusedCard, Regret, Rejecting, RouterEvidence,
     RouterHits, RouterKind, Setting, Settings, Silence, SizeByCosts, SizeClaim, TreeEvidence,
-    Unheard, Unreadable, Unregistered, Window, WorkerLoad,
+    Unheard, Unreadable, Unregistered, Window, WorkerLoad, pools,
 };
 pub use fix::{
     Change, Changed, ClusterChoice, Edit, FileState, Fix, Objects, Part, Plan, PodState, Progress,

@@ -4,6 +4,7 @@
 
 mod models;
 pub(in crate::diagnose) use models::MODELS;
+pub use models::{Pool, pools};
 mod names;
 mod router;
 mod settings;
@@ -74,6 +75,8 @@ pub struct Evidence {
     pub largest: Vec<SizeClaim>,
     /// The models that workers serve, as far as they say.
     pub models: Vec<(WorkerId, Arc<str>)>,
+    /// The Dynamo namespaces of workers, as far as they are known.
+    pub namespaces: Vec<(WorkerId, Arc<str>)>,
     /// The number of different models that worker pods and components are started with.
     pub models_set: usize,
     /// True where there are workers of Dynamo namespaces that none of the deployments looked at uses.

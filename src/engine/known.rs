@@ -229,11 +229,30 @@ pub(super) struct Prefixes {
     pub(super) idle_until: Timestamp,
 }
 
-/// The models that workers serve, as far as it matters: one, or several.
+/// The models that workers serve and the Dynamo namespaces that they are in, as far as it matters: one, or several.
 #[derive(Debug, Default)]
 pub(super) struct Served {
-    pub(super) first: Option<Arc<str>>,
-    pub(super) several: bool,
+    model: Option<Arc<str>>,
+    namespace: Option<Arc<str>>,
+    several: bool,
+}
+
+impl Served {
+    /// Notes that a worker serves `model`.
+    pub(super) fn note_model(&mut self, model: &Arc<str>) {
+        self.several |= self.model.get_or_insert_with(|| Arc::clone(model)) != model;
+    }
+
+    /// Returns true once workers were seen to serve several models, or to be in several namespaces.
+    pub(super) fn is_several(&self) -> bool {
+        self.several
+    }
+
+    /// Notes that a worker is in `namespace`.
+    pub(super) fn note_namespace(&mut self, namespace: &Arc<str>) {
+        let first = self.namespace.get_or_insert_with(|| Arc::clone(namespace));
+        self.several |= first != namespace;
+    }
 }
 
 /// The times that were seen.

@@ -75,8 +75,9 @@ impl Learner<'_> {
             Fact::Formula(term) => self.formula(term, at),
             Fact::Overlap(overlap) => self.overlap(overlap, at),
             Fact::Prompt(prompt) => {
-                // A router of another model may be the one that finds prefixes.
-                if at >= self.known.routing.prefixes.idle_until || self.known.fleet.serves_several()
+                // A router of another model or namespace may be the one that finds prefixes.
+                if at >= self.known.routing.prefixes.idle_until
+                    || self.known.fleet.served.is_several()
                 {
                     // Its stores may still be waiting.
                     self.apply_kv();
@@ -312,6 +313,7 @@ impl Learner<'_> {
             return;
         }
         let worker = WorkerId(membership.instance.0);
+        self.known.fleet.served.note_namespace(&membership.namespace);
         self.known.fleet.workers.note_membership(worker, membership, at);
         self.presence(worker, membership.present, at, source);
     }

@@ -93,6 +93,22 @@ fn the_hits_of_one_model_do_not_hide_the_fault_of_another() {
 }
 
 #[test]
+fn the_hits_of_one_namespace_do_not_hide_the_fault_of_another() {
+    let unique = seen("one_of_two_namespaces_unique");
+    let finding = found(&unique, "KVT017").unwrap();
+    assert!(
+        finding.summary.starts_with("Dynamo namespace dynamo: No two of "),
+        "{}",
+        finding.summary
+    );
+
+    let salted = seen("one_of_two_namespaces_salted");
+    let finding = found(&salted, "KVT015").unwrap();
+    let summary = finding.summary.as_str();
+    assert!(summary.starts_with("Dynamo namespace dynamo: Router and workers"), "{summary}");
+}
+
+#[test]
 fn silence_does_not_clear_what_was_found() {
     let quiet = seen("one_model_falls_silent");
     assert_eq!(wrong(&quiet), ["KVT015"], "{}", check::text(&quiet));

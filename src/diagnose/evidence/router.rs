@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::Pool;
 use crate::domain::{Timestamp, WorkerId};
 use crate::model::{Heard, RouterTally, SizeByStores};
 
@@ -43,8 +44,8 @@ pub struct RouterEvidence {
     pub inferred: Option<SizeByCosts>,
     /// The publisher's block size, inferred from the lengths of chains.
     pub chains: Option<SizeByStores>,
-    /// The same for each model, where workers serve several.
-    pub chains_by_model: Vec<(Arc<str>, SizeByStores)>,
+    /// The same for each model, and for each of the pools of workers, where there are several.
+    pub chains_of: Vec<(Pool, SizeByStores)>,
     /// Prompts of known length to compare chains against.
     pub lengths_told: u64,
     /// Cached blocks that the router ignored, over the decisions of the window that log every worker's cost.

@@ -115,29 +115,29 @@ fn proofs(evidence: &Evidence, headless: u64, lacking: u64) -> Vec<Proof> {
     ]
 }
 
-/// Judges all requests together, and where that shows nothing wrong, those of each of several models: the cache hits of
-/// one say nothing of another, and a model without requests is not cleared by them. Standalone routers may serve any of
-/// the models.
-pub(super) fn of_each_model(evidence: &Evidence, judge: fn(&Evidence) -> Verdict) -> Verdict {
+/// Judges all requests together, and where that shows nothing wrong, those of each of several models and Dynamo
+/// namespaces: the cache hits of one say nothing of another, and one without requests is not cleared by them. Standalone
+/// routers may serve any of the models.
+pub(super) fn of_each_pool(evidence: &Evidence, judge: fn(&Evidence) -> Verdict) -> Verdict {
     let all = judge(evidence);
     let own = evidence.settings.router_kind == RouterKind::OwnSize;
     if own || !matches!(all, Verdict::Clear { .. }) {
         return all;
     }
     let mut open = None;
-    for (model, known) in evidence.models_without_hits() {
+    for (pool, known) in evidence.pools_without_hits() {
         let verdict = if known == 0 {
             Verdict::unknown("no request with known cache hits")
         } else {
-            judge(&evidence.of_model(model))
+            judge(&evidence.of_pool(&pool))
         };
         match verdict {
             Verdict::Found(mut finding) => {
-                finding.summary = phrase!("Model {}: {}", model, finding.summary);
+                finding.summary = phrase!("{}: {}", pool.title(), finding.summary);
                 return Verdict::Found(finding);
             }
             Verdict::Unknown { missing, .. } => {
-                open = open.or(Some(Verdict::unknown(phrase!("model {}: {}", model, missing))));
+                open = open.or(Some(Verdict::unknown(phrase!("{}: {}", pool.name(), missing))));
             }
             Verdict::Clear { .. } => {}
         }

@@ -49,11 +49,11 @@ impl Rule for PrefixReuse {
         if !off.is_empty() {
             return switched_off(evidence, &off);
         }
-        blind::of_each_model(evidence, judge_one)
+        blind::of_each_pool(evidence, judge_one)
     }
 }
 
-/// Judges the requests of one model, or of all where they are one.
+/// Judges the requests of one pool of workers, or of all where they are one.
 fn judge_one(evidence: &Evidence) -> Verdict {
     let all = evidence.router.tally.overlaps.best();
     let total = evidence.total();

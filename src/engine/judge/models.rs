@@ -1,8 +1,9 @@
-//! Evidence for each model, where workers serve several.
+//! Evidence for each model and Dynamo namespace, where there are several.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::diagnose::{Pool, pools};
 use crate::domain::{Basis, ClaimOf, ClaimValue, ClaimWhat, Subject, WorkerId};
 use crate::engine::{Fleet, Setup};
 use crate::model::SizeByStores;
@@ -51,24 +52,35 @@ impl Setup<'_> {
         set.collect::<BTreeSet<_>>().len()
     }
 
-    /// Returns the publisher's block size of each model, as the lengths of chains prove it, where there are
-    /// several.
-    pub(super) fn chains_by_model(&self) -> Vec<(Arc<str>, SizeByStores)> {
-        if !self.fleet.serves_several() {
+    /// Returns the Dynamo namespaces of workers.
+    pub(super) fn namespaces(&self) -> Vec<(WorkerId, Arc<str>)> {
+        let ids: BTreeSet<WorkerId> =
+            self.fleet.workers.ranks().iter().map(|record| record.rank.worker).collect();
+        let named = ids.into_iter().filter_map(|worker| {
+            Some((worker, self.dynamo_namespace(Some(worker), &Subject::Worker(worker))?))
+        });
+        named.collect()
+    }
+
+    /// Returns the publisher's block size of each model and of each pool of workers, as the lengths of chains prove it,
+    /// where there are several.
+    pub(super) fn chains_of(&self) -> Vec<(Pool, SizeByStores)> {
+        let models = self.models();
+        let mut of = pools(&models, &self.namespaces());
+        if of.is_empty() {
             return Vec::new();
         }
+        of.extend(pools(&models, &[]));
         let mut of_worker: BTreeMap<WorkerId, Vec<u32>> = BTreeMap::new();
         for (index, record) in self.fleet.workers.ranks().iter().enumerate() {
             let index = u32::try_from(index).unwrap_or(u32::MAX);
             of_worker.entry(record.rank.worker).or_default().push(index);
         }
-        let mut ranks: BTreeMap<Arc<str>, Vec<u32>> = BTreeMap::new();
-        for (worker, model) in self.models() {
-            ranks.entry(model).or_default().extend(of_worker.get(&worker).into_iter().flatten());
-        }
-        let proven = |(model, ranks): (Arc<str>, Vec<u32>)| {
-            Some((model, self.routing.prefixes.reuse.publisher_size_among(&ranks)?))
+        let proven = |(pool, workers): (Pool, BTreeSet<WorkerId>)| {
+            let ranks = workers.iter().filter_map(|worker| of_worker.get(worker)).flatten();
+            let ranks: Vec<u32> = ranks.copied().collect();
+            Some((pool, self.routing.prefixes.reuse.publisher_size_among(&ranks)?))
         };
-        ranks.into_iter().filter_map(proven).collect()
+        of.into_iter().filter_map(proven).collect()
     }
 }

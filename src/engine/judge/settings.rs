@@ -68,7 +68,11 @@ impl Setup<'_> {
 
     /// Returns the Dynamo namespace of a worker, as discovery names it, or else as its pod or graph deployment does;
     /// that of a router else as its own metrics or log do.
-    fn dynamo_namespace(&self, worker: Option<WorkerId>, subject: &Subject) -> Option<Arc<str>> {
+    pub(super) fn dynamo_namespace(
+        &self,
+        worker: Option<WorkerId>,
+        subject: &Subject,
+    ) -> Option<Arc<str>> {
         let known = worker.and_then(|worker| self.fleet.workers.worker(worker));
         if let Some(name) = known.and_then(|known| known.dynamo_namespace.as_ref()) {
             return Some(Arc::clone(name)).filter(|name| !name.is_empty());

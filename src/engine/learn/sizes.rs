@@ -112,17 +112,11 @@ impl Learner<'_> {
         else {
             return;
         };
-        let first = self.known.fleet.served.first.get_or_insert_with(|| Arc::clone(model));
-        self.known.fleet.served.several |= first != model;
+        self.known.fleet.served.note_model(model);
     }
 }
 
 impl Fleet {
-    /// Returns true once workers were seen to serve several models.
-    pub(in crate::engine) fn serves_several(&self) -> bool {
-        self.served.several
-    }
-
     /// Returns how claims speak of what runs in `pod`: the worker first, where it is known.
     pub(in crate::engine) fn subjects_in(&self, pod: &Arc<str>) -> Vec<Subject> {
         let worker = self.workers.in_pod(pod).map(Subject::Worker);
