@@ -287,6 +287,35 @@ async fn what_does_not_fit_is_dropped_and_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_publisher_that_pauses_is_heard_again_when_it_goes_on() {
+    let messages = kv_events().remove(0);
+    let mut publisher = LibzmqPublisher::start();
+    let limits = ZmqLimits {
+        heartbeat: Duration::from_millis(50),
+        patience: Duration::from_millis(300),
+        retry_behind: Duration::from_millis(100),
+        ..quick()
+    };
+    let mut attached = Attached::with(vec![target(&publisher.endpoint())], limits, FRAME_BUFFER);
+    publisher.wait_for("subscribed kv-events");
+    publisher.publish(&messages[..2]);
+    attached.until_delivered(2).await;
+
+    publisher.signal("STOP");
+    let note = attached.until_noted("disconnected, so that the publisher need not hold them").await;
+    assert_eq!((note.state, note.interruptions), (SourceState::Down, 1));
+    publisher.signal("CONT");
+    publisher.wait_for("subscribed kv-events");
+    publisher.publish(&messages[2..4]);
+    attached.until_delivered(4).await;
+
+    assert_eq!(attached.messages(), messages[..4]);
+    let note = attached.until_noted("what was published meanwhile is lost").await;
+    assert_eq!(note.state, SourceState::Lossy);
+    attached.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pause_disconnects_first_and_connects_again_after() {
     let messages = kv_events().remove(0);
     let mut publisher = LibzmqPublisher::start();

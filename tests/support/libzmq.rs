@@ -69,6 +69,13 @@ impl LibzmqPublisher {
         publisher
     }
 
+    /// Sends it a signal by name, such as STOP.
+    pub(crate) fn signal(&self, name: &str) {
+        let mut kill = Command::new("kill");
+        kill.args(["-s", name, &self.child.id().to_string()]);
+        assert!(kill.status().is_ok_and(|status| status.success()), "kill -s {name}");
+    }
+
     pub(crate) fn port(&self) -> u16 {
         self.port
     }

@@ -79,6 +79,15 @@ impl Default for ZmqLimits {
     }
 }
 
+impl ZmqLimits {
+    /// Returns the wait after a connection that could not keep up, by how long it lasted. A publisher that was heard well for
+    /// long may have paused itself; kvtop is too slow if it happens again.
+    pub(super) fn wait_behind(&self, lasted: Duration) -> Duration {
+        let again = lasted < self.retry_behind.saturating_mul(2);
+        if again { self.retry_behind } else { Duration::ZERO }
+    }
+}
+
 /// The reason why a connection ended.
 #[derive(Debug)]
 pub(super) enum End {
@@ -285,4 +294,18 @@ fn received(read: std::io::Result<usize>) -> Result<(), End> {
 
 fn tenths(span: Duration) -> u16 {
     u16::try_from(span.as_millis() / 100).unwrap_or(u16::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_publisher_that_was_heard_for_long_is_asked_again_at_once() {
+        let limits = ZmqLimits::default();
+        let after = |seconds| limits.wait_behind(Duration::from_secs(seconds));
+
+        assert_eq!([after(5), after(59)], [limits.retry_behind; 2]);
+        assert_eq!([after(60), after(3_600)], [Duration::ZERO; 2]);
+    }
 }

@@ -81,9 +81,7 @@ impl Link {
                     // A peer that ends every connection at once is not asked twice a second.
                     let brief = !was_live || since.elapsed() < self.limits.retry_last;
                     failures = if brief { failures + 1 } else { 1 };
-                    // One that was heard well for long may have paused itself; kvtop is too slow if it happens again.
-                    let again = since.elapsed() < self.limits.retry_behind.saturating_mul(2);
-                    let behind = if again { self.limits.retry_behind } else { Duration::ZERO };
+                    let behind = self.limits.wait_behind(since.elapsed());
                     match end {
                         End::Unheard => return,
                         End::Lost(why) => (self.pause(failures), why.into()),
