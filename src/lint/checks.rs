@@ -11,6 +11,7 @@ use super::plan::{Plan, set};
 use super::{Edit, Flaw};
 use crate::diagnose::{self, Rule};
 use crate::domain::{Claim, ClaimOf, ClaimValue, ClaimWhat, Release, Severity};
+use crate::dynamo::router::{KV, MODES};
 use crate::dynamo::settings::{self, OF_WORKERS};
 use crate::dynamo::{Name, Setting, fill, release, variable};
 
@@ -145,6 +146,17 @@ fn misplaced(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
         let value = value.map(|value| value.as_str().map_or(value.to_string(), str::to_owned));
         let (Some(first), Some(value)) = (lacking.first(), value) else { continue };
         let place = (entry.line, entry.column);
+        let harm = harm_of(setting, &value);
+        let (fix, edits) = match harm {
+            Some(harm) => (format!("Remove {name}: on {} {harm}.", first.name), Vec::new()),
+            None => (
+                format!("Set {name} on {}.", first.name),
+                lacking
+                    .iter()
+                    .filter_map(|frontend| scene.text.set_env(frontend, name, &value))
+                    .collect(),
+            ),
+        };
         found.push(Flaw {
             name: MISPLACED.name,
             severity: Severity::Warning,
@@ -153,21 +165,21 @@ fn misplaced(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
                 "{name} is set on {}, which does not route, but not on {}.",
                 part.name, first.name
             ),
-            effect: effect_of(setting).to_owned(),
+            effect: if harm.is_some() { NO_EFFECT } else { effect_of(setting) }.to_owned(),
             template: part.template.map(str::to_owned),
             spots: vec![
                 scene.text.spot(part.file, place, &format!("{name}={value}")),
                 scene.text.spot(first.file, first.head, &format!("not set: {name}")),
             ],
-            fix: format!("Set {name} on {}.", first.name),
-            edits: lacking
-                .iter()
-                .filter_map(|frontend| scene.text.set_env(frontend, name, &value))
-                .collect(),
+            fix,
+            edits,
             ..scene.blank(MISPLACED.id)
         });
     }
 }
+
+/// The effect of a setting that nobody reads.
+const NO_EFFECT: &str = "The setting has no effect.";
 
 fn effect_of(setting: &Setting) -> &'static str {
     match setting.what {
@@ -175,7 +187,23 @@ fn effect_of(setting: &Setting) -> &'static str {
         ClaimWhat::BlockSize => {
             "The setting has no effect: workers read their block size from their own flags."
         }
-        _ => "The setting has no effect.",
+        _ => NO_EFFECT,
+    }
+}
+
+/// Returns the harm that a setting would do where it is read; none for one that keeps KV-aware routing.
+fn harm_of(setting: &Setting, value: &str) -> Option<&'static str> {
+    match setting.what {
+        ClaimWhat::RouterMode if MODES.contains(&value) && value != KV => {
+            Some("it would route requests without regard to cached blocks")
+        }
+        ClaimWhat::KvEvents if value.parse::<bool>() == Ok(false) || value == "0" => {
+            Some("the router would ignore KV events")
+        }
+        ClaimWhat::OverlapWeight | ClaimWhat::OverlapCredit if value.parse::<f64>() == Ok(0.0) => {
+            Some("the router would ignore cached blocks")
+        }
+        _ => None,
     }
 }
 
@@ -200,7 +228,7 @@ fn of_workers(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
             severity: Severity::Warning,
             component: part.name.to_string(),
             summary: format!("{name} is set on {}, which has no engine.", part.name),
-            effect: "The setting has no effect.".to_owned(),
+            effect: NO_EFFECT.to_owned(),
             template: part.template.map(str::to_owned),
             spots: vec![scene.text.spot(part.file, place, name)],
             fix: format!("Set {name} on the workers."),
@@ -228,6 +256,15 @@ fn renamed(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
         let flag = setting.flags.first().map_or("", |name| name.text);
         let name = if read_name.is_empty() { flag } else { read_name };
         let place = (variable.entry.line, variable.entry.column);
+        let harm = harm_of(setting, value);
+        let (fix, edits) = match harm {
+            Some(harm) => (format!("Remove {unread}: as {name} {harm}."), Vec::new()),
+            None if read_name.is_empty() => (format!("Set {name}."), Vec::new()),
+            None => (
+                format!("Set {name}."),
+                scene.text.set_env(part, read_name, value).into_iter().collect(),
+            ),
+        };
         found.push(Flaw {
             name: NOT_READ.name,
             severity: Severity::Warning,
@@ -236,20 +273,22 @@ fn renamed(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
             effect: "The default applies instead.".to_owned(),
             template: part.template.map(str::to_owned),
             spots: vec![scene.text.spot(part.file, place, &format!("{unread}={value}"))],
-            fix: format!("Set {name}."),
-            edits: if read_name.is_empty() {
-                Vec::new()
-            } else {
-                scene.text.set_env(part, read_name, value).into_iter().collect()
-            },
+            fix,
+            edits,
             ..scene.blank(NOT_READ.id)
         });
     }
+    found.extend(deprecated(scene, part, release));
+}
+
+/// KVT102 again: the overlap weight, which is read, but deprecated.
+fn deprecated(scene: &Scene<'_, '_>, part: &Part<'_>, release: Release) -> Option<Flaw> {
     // A weight of 0 takes away the credit too, which KVT005 is about; 1 is the default.
     let is_own = |claim: &&Claim| !USUAL_WEIGHTS.contains(&claim.value);
-    let weight = set(part, ClaimWhat::OverlapWeight).filter(is_own);
-    if weight.is_some() && release >= release::WEIGHT_IS_DEPRECATED {
-        let mut flaw = Flaw {
+    set(part, ClaimWhat::OverlapWeight)
+        .filter(is_own)
+        .filter(|_| release >= release::WEIGHT_IS_DEPRECATED)?;
+    let mut flaw = Flaw {
             name: NOT_READ.name,
             severity: Severity::Info,
             component: part.name.to_string(),
@@ -267,9 +306,8 @@ fn renamed(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
             ),
             ..scene.blank(NOT_READ.id)
         };
-        scene.spot(&mut flaw, part, ClaimWhat::OverlapWeight, ClaimOf::Router);
-        found.push(flaw);
-    }
+    scene.spot(&mut flaw, part, ClaimWhat::OverlapWeight, ClaimOf::Router);
+    Some(flaw)
 }
 
 /// KVT103: values that are not strings, in any deployment.

@@ -12,8 +12,19 @@ pub(super) struct Plan {
     pub(super) is_kv: bool,
     /// A router of its own, or a gateway plugin, routes.
     pub(super) has_own_size: bool,
-    /// The mode is set where it is not read, or every worker has one of its own: no frontend's mode counts.
-    mode_elsewhere: bool,
+    told_by: ToldBy,
+}
+
+/// The place that tells how requests are routed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ToldBy {
+    /// The settings of frontends.
+    Frontends,
+    /// A mode that is set where it is not read.
+    Misplaced,
+    /// Model cards: every worker has a mode of its own. They carry all settings of the router, and replace those of
+    /// frontends (dynamo-llm 1.6.1, `discovery/watcher.rs`, `effective_router_config`).
+    Cards,
 }
 
 impl Plan {
@@ -41,13 +52,22 @@ impl Plan {
         Self {
             is_kv: asked || by_card || has_own_size || mode_misplaced || alone,
             has_own_size,
-            mode_elsewhere: mode_misplaced || only_cards,
+            told_by: match (only_cards, mode_misplaced) {
+                (true, _) => ToldBy::Cards,
+                (false, true) => ToldBy::Misplaced,
+                (false, false) => ToldBy::Frontends,
+            },
         }
     }
 
     /// Returns true for frontends that must be told to route by cached blocks.
     pub(super) fn needs_mode(&self, part: &Part<'_>) -> bool {
-        part.role == Role::Frontend && !self.has_own_size && !self.mode_elsewhere
+        part.role == Role::Frontend && !self.has_own_size && self.told_by == ToldBy::Frontends
+    }
+
+    /// Returns true for frontends whose settings are replaced by those in model cards.
+    pub(super) fn replaces(&self, part: &Part<'_>) -> bool {
+        part.role == Role::Frontend && self.told_by == ToldBy::Cards
     }
 
     /// Returns true for parts that route by cached blocks.

@@ -257,9 +257,56 @@ fn a_worker_has_a_router_mode_of_its_own_from_1_5_on() {
     for frontend in [&kv[..], &[("DYN_ROUTER_MODE", "round-robin")], &[]] {
         assert_eq!(shown(&of("1.6.1", frontend, "kv").0), [], "{frontend:?}");
     }
+    // Their model cards carry all settings of the router.
+    for (name, value, id) in [
+        ("DYN_ROUTER_USE_KV_EVENTS", "false", "KVT006"),
+        ("DYN_ROUTER_KV_OVERLAP_SCORE_CREDIT", "0", "KVT005"),
+    ] {
+        let frontend = [kv[0], (name, value)];
+        assert_eq!(shown(&of("1.6.1", &frontend, "kv").0), [], "{name}");
+        let read = of("1.4.2", &frontend, "kv").0;
+        assert!(shown(&read).iter().any(|(found, _)| *found == id), "{name}: {read:?}");
+    }
     // Workers of older releases do not read it.
     assert_eq!(shown(&of("1.4.2", &kv, "round-robin").0), []);
     assert!(shown(&of("1.4.2", &[], "kv").0).iter().any(|(id, _)| *id == "KVT101"));
+}
+
+#[test]
+fn a_setting_that_nobody_reads_and_that_would_do_harm_is_to_be_removed() {
+    let kv = ("DYN_ROUTER_MODE", "kv");
+    let of_worker = |name: &str, value: &str| {
+        let own = format!("      envs:\n        - {{name: {name}, value: \"{value}\"}}\n");
+        let text = with_env("1.4.2", &[kv]).replace(
+            "    W:\n      componentType: worker\n",
+            &format!("    W:\n      componentType: worker\n{own}"),
+        );
+        linted(&text)
+    };
+    let misplaced = |found: &Verdicts, id: &str| {
+        let flaw = found.flaws.iter().find(|flaw| flaw.id == id);
+        flaw.map(|flaw| (flaw.fix.clone(), flaw.edits.len())).unwrap()
+    };
+
+    assert_eq!(
+        misplaced(&of_worker("DYN_ROUTER_USE_KV_EVENTS", "false"), "KVT101"),
+        (
+            "Remove DYN_ROUTER_USE_KV_EVENTS: on Frontend the router would ignore KV events."
+                .into(),
+            0
+        )
+    );
+    let kept = misplaced(&of_worker("DYN_ROUTER_USE_KV_EVENTS", "true"), "KVT101");
+    assert_eq!(kept, ("Set DYN_ROUTER_USE_KV_EVENTS on Frontend.".into(), 1));
+
+    let renamed = |value: &str| {
+        let found = linted(&with_env("1.6.1", &[kv, ("DYN_KV_EVENTS", value)]));
+        misplaced(&found, "KVT102")
+    };
+    let (fix, edits) = renamed("false");
+    assert!(fix.starts_with("Remove DYN_KV_EVENTS: as ") && edits == 0, "{fix}");
+    let (fix, edits) = renamed("true");
+    assert!(fix.starts_with("Set ") && edits == 1, "{fix}");
 }
 
 #[test]

@@ -32,6 +32,9 @@ impl Scene<'_, '_> {
             } else if other || (is_frontend && !Plan::routes(part)) {
                 continue;
             }
+            if plan.replaces(part) {
+                continue;
+            }
             self.weights(part, evidence, found);
             let mut one = evidence.clone();
             one.settings.kv_events = set(ClaimWhat::KvEvents).and_then(flag);
