@@ -89,8 +89,8 @@ impl Impossible {
             Self::NoLoad => "No plan: requests in flight are unknown, because no worker's metrics report them; \
                              pass --users."
                 .into(),
-            Self::NoTraffic => "No plan: no request was in flight or answered while kvtop was watching; observe the \
-                                deployment under load."
+            Self::NoTraffic => "No plan: no request was in flight or answered in the last minute; observe the deployment \
+                                under load."
                 .into(),
             Self::NoPrompts => "No plan: prompt lengths are unknown; they need the frontend's metrics or at least 20 \
                                 routing decisions with lengths."

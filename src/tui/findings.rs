@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::domain::{Medium, RESOLVED_AFTER, Timestamp};
 use crate::snapshot::{
-    CheckVerdict, FindingRow, Grade, MemberState, RolloutRow, Severity, Snapshot,
+    CheckVerdict, FindingRow, Grade, MemberState, RolloutRow, Severity, Snapshot, Standing,
 };
 
 use super::text;
@@ -48,6 +48,9 @@ pub fn alert(snapshot: &Snapshot) -> Alert<'_> {
     let resolved = past.filter(|finding| finding.resolved.is_some());
     // Of equally severe ones the first: causes come before what followed from them.
     let resolved = resolved.min_by_key(|finding| std::cmp::Reverse(finding.severity));
+    // The end of one fault is not the verdict where nothing is known of the others.
+    let told = top.is_some() || snapshot.standing() != Standing::Unknown;
+    let resolved = resolved.filter(|_| told);
     Alert { top, more: loud.count(), resolved }
 }
 

@@ -129,8 +129,12 @@ pub fn parse(typed: &str, themes: &[String], demo: bool) -> Result<Command, Stri
         ("export", name) => format(name),
         ("find", "") => Ok(Command::OpenFind),
         ("find", hash) => {
-            let why = "a hash, or its first digits: `find 0c9d44aa`, `find 0x0c9d`, `find 4660`";
-            HashText::new(hash).map(Command::Find).ok_or_else(|| String::from(why))
+            let why = || {
+                format!(
+                    "`{hash}` is no hash; type one, or its first digits: `find 0c9d44aa`, `find 0x0c9d`, `find 4660`"
+                )
+            };
+            HashText::new(hash).map(Command::Find).ok_or_else(why)
         }
         ("worker", "all" | "") => Ok(Command::OnlyWorker(None)),
         ("worker", name) => {

@@ -419,13 +419,16 @@ impl Shell {
     fn move_focus(&mut self, snapshot: &Snapshot, turn: Turn) {
         let shown = layout::arrange(self.area(), &self.needs(self.area(), snapshot));
         let focus = shown.focus(self.look.focus);
-        let at = shown.panels.iter().position(|(id, _)| *id == focus).unwrap_or(0);
-        let count = shown.panels.len().max(1);
+        // Figures take no keys, and would leave the screen empty if they had it for themselves.
+        let panels: Vec<PanelId> =
+            shown.panels.iter().map(|(id, _)| *id).filter(|id| *id != PanelId::Headline).collect();
+        let at = panels.iter().position(|id| *id == focus).unwrap_or(0);
+        let count = panels.len().max(1);
         let next = match turn {
             Turn::Next => at + 1,
             Turn::Previous => at + count - 1,
         } % count;
-        if let Some((id, _)) = shown.panels.get(next) {
+        if let Some(id) = panels.get(next) {
             self.look.focus = *id;
         }
     }

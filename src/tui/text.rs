@@ -250,14 +250,14 @@ pub fn bytes(bytes: u64) -> String {
 /// The word of [`age`] for the last two seconds.
 pub const JUST_NOW: &str = "now";
 
-/// Returns how long ago something was, in at most four columns.
+/// Returns how long ago something was, in at most four columns, rounded to a whole unit.
 pub fn age(span: Duration) -> String {
     match span.as_secs() {
         0 | 1 => String::from(JUST_NOW),
         s @ 2..=99 => format!("{s}s"),
-        s @ 100..=5_999 => format!("{}m", s / 60),
-        s @ 6_000..=359_999 => format!("{}h", s / 3_600),
-        s => format!("{}d", (s / 86_400).min(999)),
+        s @ 100..=5_969 => format!("{}m", (s + 30) / 60),
+        s @ 5_970..=358_199 => format!("{}h", (s + 1_800) / 3_600),
+        s => format!("{}d", ((s + 43_200) / 86_400).min(999)),
     }
 }
 
@@ -281,6 +281,31 @@ pub fn latency(span: Duration) -> String {
         format!("{millis:.0}ms")
     } else {
         format!("{:.1}s", millis / 1_000.0)
+    }
+}
+
+/// Returns seconds in at most six columns.
+pub fn seconds(value: f64) -> String {
+    if value < 1e-9 {
+        String::from("0")
+    } else if value < 0.095 {
+        format!("{value:.3}")
+    } else if value < 9.95 {
+        format!("{value:.2}")
+    } else {
+        short(value)
+    }
+}
+
+/// Returns times in seconds in one unit, and the unit: in `ms` while none of them reaches a tenth of a second.
+pub fn times<const N: usize>(seconds: [f64; N]) -> ([String; N], &'static str) {
+    let largest = seconds.iter().copied().fold(0.0, f64::max);
+    let digits = |value: f64, few: usize| if value < 9.95 { few } else { 0 };
+    if largest < 0.099_5 {
+        let millis = seconds.map(|value| value * 1_000.0);
+        (millis.map(|value| format!("{value:.*}", digits(value, 1))), "ms")
+    } else {
+        (seconds.map(|value| format!("{value:.*}", digits(value, 2))), "s")
     }
 }
 

@@ -294,7 +294,7 @@ fn a_prefix_can_be_pinned_filtered_ordered_found_and_copied() {
     assert!(!desk.screen((120, 36)).contains("match 1 of 1"));
 
     desk.keys("/zz\n");
-    assert!(desk.screen((120, 36)).contains("a hash, or its first digits"));
+    assert!(desk.screen((120, 36)).contains("is no hash; type one, or its first digits"));
     desk.keys("/ffffffffffffffff\n");
     assert!(desk.screen((120, 36)).contains("no block matches"));
 }

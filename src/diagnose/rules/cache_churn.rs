@@ -55,10 +55,11 @@ impl Rule for CacheChurn {
                 counts
             ));
         }
+        // A worker's own sample is small: equal workers must not change sides with every look.
         let churns = |rank: &&RankEvidence| {
             let tally = &rank.tally;
             tally.kv.sampled > 0
-                && tally.kv.returned as f64 / tally.kv.sampled as f64 >= limits.return_share
+                && tally.kv.returned as f64 / tally.kv.sampled as f64 >= limits.return_share / 2.0
         };
         let removed = Proof::new(
             measure::BLOCKS_EVICTED,

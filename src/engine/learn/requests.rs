@@ -234,7 +234,7 @@ impl Learner<'_> {
             });
             let cached = decision.cached_blocks;
             let cached = cached.map_or(String::new(), |blocks| format!("  cached {blocks}"));
-            format!("to {alias}{logit}{cached}")
+            format!("to {alias}{cached}{logit}")
         });
     }
 

@@ -50,8 +50,12 @@ pub struct Timeline {
     pub down: Vec<Layer>,
     /// The value at the top; none to fit the data.
     pub top: Option<f64>,
+    /// The least value at the top, where it fits the data.
+    pub least: f64,
     /// Writes a value.
     pub label: fn(f64) -> String,
+    /// The first point that is shown, where another graph has the same axis; none to begin with the first known.
+    pub first: Option<usize>,
     /// Its end.
     pub end: Timestamp,
     /// The time that all points cover.
@@ -126,7 +130,7 @@ impl Timeline {
         // A row stands for as much above the axis as below it.
         let each = f64::from(below) / f64::from(above.max(1));
         let needed = if below > 0 { peaks.0.max(peaks.1 / each) } else { peaks.0 };
-        let top = self.top.unwrap_or_else(|| scale(needed, 1.0));
+        let top = self.top.unwrap_or_else(|| scale(needed, self.least));
         let bottom = top * each;
         self.vertical(canvas, area, (above, below), (top, bottom));
         for (x, stack) in up.iter().enumerate() {
@@ -164,7 +168,8 @@ impl Timeline {
     /// Returns the first point that is drawn: the graph begins where its data begin.
     fn first(&self) -> usize {
         let series = self.up.iter().chain(&self.down).map(|layer| layer.points.as_slice());
-        super::first_shown(series, self.points())
+        let own = super::first_shown(series, self.points());
+        self.first.map_or(own, |first| first.min(own))
     }
 
     fn vertical(

@@ -164,32 +164,8 @@ fn resolved(canvas: &mut Canvas<'_>, area: Rect, finding: &FindingRow, snapshot:
     let short = format!(" {} RESOLVED {}", glyphs.ok, finding.id);
     let name = finding.name.replace('-', " ");
     let whole = format!("{short} {name} at {at}Z after {lasted}");
-    let dot = format!(" {} ", glyphs.dot);
-    // Restarted workers begin with empty caches: what is worse for a while follows what is better.
-    let (better, worse): (Vec<_>, Vec<_>) =
-        changes(snapshot, glyphs).into_iter().partition(|it| it.better);
-    let texts = |all: Vec<FeltChange>| all.into_iter().map(|it| it.said).collect::<Vec<String>>();
-    let (better, worse) = (texts(better), texts(worse));
-    let mut said = Vec::new();
-    // As much as fits, but never what is better without what is worse.
-    for bad in (worse.len().min(1)..=worse.len()).rev() {
-        for good in (better.len().min(1)..=better.len()).rev() {
-            let mut parts = better.get(..good).unwrap_or_default().to_vec();
-            if bad > 0 {
-                let worse = worse.get(..bad).unwrap_or_default().join(", ");
-                let fills = snapshot.refilling().is_some();
-                parts.push(format!(
-                    "{}: {worse}",
-                    if fills { "while caches refill" } else { "worse" }
-                ));
-            }
-            if !parts.is_empty() {
-                let parts = parts.join(&dot);
-                said.push(format!("{whole}{dot}{parts}"));
-                said.push(format!("{short} after {lasted}{dot}{parts}"));
-            }
-        }
-    }
+    let mut said =
+        felt_since(snapshot, glyphs, [&whole, &format!("{short} after {lasted}"), &short]);
     said.extend([
         whole,
         format!("{short} at {at}Z after {lasted}"),
@@ -201,6 +177,40 @@ fn resolved(canvas: &mut Canvas<'_>, area: Rect, finding: &FindingRow, snapshot:
     if let Some(said) = fits {
         canvas.put(area, 0, 0, said, Role::Resolved);
     }
+}
+
+/// Returns the ways to say what users feel since a finding ended, behind each of `heads`, from the one that says most.
+fn felt_since(snapshot: &Snapshot, glyphs: &Glyphs, heads: [&str; 3]) -> Vec<String> {
+    // Restarted workers begin with empty caches: what is worse for a while follows what is better.
+    let (better, mut worse): (Vec<_>, Vec<_>) =
+        changes(snapshot, glyphs).into_iter().partition(|it| it.better);
+    // Users wait for the first token.
+    worse.sort_by_key(|it| !it.of_first_tokens);
+    let texts = |all: Vec<FeltChange>| all.into_iter().map(|it| it.said).collect::<Vec<String>>();
+    let (better, worse) = (texts(better), texts(worse));
+    let dot = format!(" {} ", glyphs.dot);
+    let labels: &[&str] = match snapshot.refilling() {
+        Some(_) => &["while caches refill", "refilling"],
+        None => &["worse"],
+    };
+    let mut said = Vec::new();
+    // As much as fits, but never what is better without what is worse.
+    for bad in (worse.len().min(1)..=worse.len()).rev() {
+        for good in (better.len().min(1)..=better.len()).rev() {
+            for label in labels {
+                let mut parts = better.get(..good).unwrap_or_default().to_vec();
+                if bad > 0 {
+                    let worse = worse.get(..bad).unwrap_or_default().join(", ");
+                    parts.push(format!("{label}: {worse}"));
+                }
+                if !parts.is_empty() {
+                    let parts = parts.join(&dot);
+                    said.extend(heads.map(|head| format!("{head}{dot}{parts}")));
+                }
+            }
+        }
+    }
+    said
 }
 
 /// Draws the verdict while no finding is open: healthy, or not known, with what is missing.
@@ -228,21 +238,28 @@ fn quiet(canvas: &mut Canvas<'_>, area: Rect, snapshot: &Snapshot, now: Timestam
         );
         return;
     }
-    let mut news: Vec<String> = demo_change(snapshot, now, glyphs).into_iter().collect();
-    let latest =
-        snapshot.past.iter().filter_map(|row| Some((row.resolved?, row))).max_by_key(|(at, _)| *at);
-    if let Some((at, row)) = latest {
-        news.push(format!("last finding: {}, {} ago", row.id, text::span(now.since(at))));
-    }
+    let ended = snapshot.past.iter().chain(snapshot.findings.iter().filter(|row| row.counts()));
+    let latest = ended.filter_map(|row| Some((row.resolved?, row))).max_by_key(|(at, _)| *at);
+    let latest = latest
+        .map(|(at, row)| format!("last finding: {}, {} ago", row.id, text::span(now.since(at))));
     let dot = format!(" {} ", glyphs.dot);
     let room = usize::from(area.width).saturating_sub(usize::from(x) + 2);
     let waits = waiting(snapshot);
-    let said = |waits: Option<&String>, news: &[String]| {
-        facts.iter().chain(waits).chain(news).cloned().collect::<Vec<_>>().join(&dot)
+    let said = |facts: &[String], waits: Option<&String>, news: &[&String]| {
+        let parts = facts.iter().chain(waits).chain(news.iter().copied());
+        parts.cloned().collect::<Vec<_>>().join(&dot)
     };
     // News go before reasons, and reasons before the number of checks.
-    let mut ways: Vec<String> = waits.iter().map(|waits| said(Some(waits), &news)).collect();
-    ways.extend((0..=news.len()).rev().map(|count| said(waits.last(), &news[..count])));
+    let mut ways: Vec<String> = Vec::new();
+    for change in demo_changes(snapshot, now, glyphs) {
+        let all: Vec<&String> = [&change].into_iter().chain(&latest).collect();
+        ways.extend(waits.iter().map(|waits| said(&facts, Some(waits), &all)));
+        ways.extend([&all[..], &[&change]].map(|news| said(&facts, waits.last(), news)));
+        ways.push(change);
+    }
+    let latest: Vec<&String> = latest.iter().collect();
+    ways.extend(waits.iter().map(|waits| said(&facts, Some(waits), &latest)));
+    ways.extend([&latest[..], &[]].map(|news| said(&facts, waits.last(), news)));
     ways.extend((1..=facts.len()).rev().map(|count| facts[..count].join(&dot)));
     let fits = ways.iter().find(|said| text::width(said) <= room).or(ways.last());
     let said = text::cut_words(fits.map_or("", String::as_str), room, glyphs.ellipsis);
@@ -319,14 +336,19 @@ fn notes(snapshot: &Snapshot) -> Option<String> {
     }
 }
 
-/// Returns what the presenter of a demo changed last, with what users feel of it.
-fn demo_change(snapshot: &Snapshot, now: Timestamp, glyphs: &Glyphs) -> Option<String> {
-    let Feed::Demo(demo) = &snapshot.feed else { return None };
-    let change = demo.change.as_ref()?;
+/// Returns what the presenter of a demo changed last, with what users feel of it: whole, then ever shorter, but never
+/// what is better without what is worse; nothing shorter where nothing is felt.
+fn demo_changes(snapshot: &Snapshot, now: Timestamp, glyphs: &Glyphs) -> Vec<String> {
+    let Feed::Demo(demo) = &snapshot.feed else { return Vec::new() };
+    let Some(change) = &demo.change else { return Vec::new() };
     let felt: Vec<String> = changes(snapshot, glyphs).into_iter().map(|it| it.said).collect();
-    let ago = text::span(now.since(change.at));
-    let said = format!("{} {ago} ago", change.what.replace('→', glyphs.leads_to));
-    Some(if felt.is_empty() { said } else { format!("{said}: {}", felt.join(", ")) })
+    let what = change.what.replace('→', glyphs.leads_to);
+    let said = format!("{what} {} ago", text::span(now.since(change.at)));
+    if felt.is_empty() {
+        return vec![said];
+    }
+    let all = felt.join(", ");
+    vec![format!("{said}: {all}"), format!("{what}: {all}"), all]
 }
 
 /// A figure that users feel, before and after the last change.
@@ -354,22 +376,21 @@ pub(super) fn changes(snapshot: &Snapshot, glyphs: &Glyphs) -> Vec<FeltChange> {
     };
     share("router finds", before.found, now.found);
     share("cache hits", before.cached, now.cached);
-    let mut time =
-        |name: &str, of_first_tokens: bool, [was, is]: [Option<f64>; 2], digits: usize| {
-            let (Some(was), Some(is)) = (was, is) else { return };
-            let (before, now) = (format!("{was:.digits$}"), format!("{is:.digits$}"));
-            // Less than two in a hundred is noise.
-            if before != now && (was - is).abs() > 0.02 * was.max(is) {
-                let said_now = format!("{name} {before} {arrow} {now} s");
-                said.push(FeltChange { said: said_now, better: is < was, of_first_tokens });
-            }
-        };
+    let mut time = |name: &str, of_first_tokens: bool, [was, is]: [Option<f64>; 2]| {
+        let (Some(was), Some(is)) = (was, is) else { return };
+        let ([before, now], unit) = text::times([was, is]);
+        // Less than two in a hundred is noise.
+        if before != now && (was - is).abs() > 0.02 * was.max(is) {
+            let said_now = format!("{name} {before} {arrow} {now} {unit}");
+            said.push(FeltChange { said: said_now, better: is < was, of_first_tokens });
+        }
+    };
     let part = |pair: Option<[f64; 2]>, at: usize| pair.map(|pair| pair[at]);
     let both = |at| [part(before.first_token, at), part(now.first_token, at)];
-    time("TTFT p95", true, both(1), 2);
-    time("TTFT p50", true, both(0), 2);
+    time("TTFT p95", true, both(1));
+    time("TTFT p50", true, both(0));
     let between = [part(before.inter_token, 0), part(now.inter_token, 0)];
-    time("ITL p50", false, between, 3);
+    time("ITL p50", false, between);
     said
 }
 

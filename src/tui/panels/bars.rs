@@ -60,8 +60,13 @@ pub fn demo(canvas: &mut Canvas<'_>, area: Rect, state: &DemoState, keys: &Keyma
     let fits = usize::from(x) + width(&levers) + width(&right) <= area.width.into();
     let x = if fits { canvas.parts(area, x, 0, &levers) } else { x };
     let room = usize::from(area.width).saturating_sub(usize::from(x) + width(&right) + 4);
-    let sentence = if state.fixed && !state.fix.is_empty() { &state.fix } else { &state.about };
-    if room >= ABOUT {
+    // Once something was changed the scenario is no longer as it is described.
+    let sentence = match state.change {
+        None => state.about.as_str(),
+        Some(_) if state.fixed => state.fix.as_str(),
+        Some(_) => "",
+    };
+    if room >= ABOUT && !sentence.is_empty() {
         let about = text::cut(&text::clean(sentence), room, glyphs.ellipsis);
         canvas.put(area, x + 2, 0, &about, Role::Fg);
     }

@@ -55,7 +55,9 @@ impl Areas {
         let window = if window.is_zero() { context.look.window } else { window };
         let (end, age) = (context.snapshot.at, context.age);
         let (markers, cursor) = (Vec::new(), None);
-        Timeline { up, down, top, label, end, window, age, markers, cursor }.draw(canvas, area);
+        let (least, first) = (1.0, None);
+        Timeline { up, down, top, least, label, first, end, window, age, markers, cursor }
+            .draw(canvas, area);
     }
 }
 

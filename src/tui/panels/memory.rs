@@ -57,7 +57,8 @@ pub(super) fn lines(
     row.map_or_else(
         || {
             let why = "not available: the worker has left, or there are too many";
-            vec![vec![part(format!("{} {why}", glyphs.none), Role::Muted)]]
+            let lines = text::wrap(&format!("{} {why}", glyphs.none), width.max(1));
+            lines.into_iter().map(|line| vec![part(line, Role::Muted)]).collect()
         },
         |row| figures(row, width, glyphs),
     )

@@ -5,10 +5,13 @@ use ratatui::layout::Rect;
 use super::{PanelContext, PanelId};
 use crate::tui::text;
 use crate::tui::theme::Role;
-use crate::tui::widgets::canvas::{Canvas, Part, part};
+use crate::tui::widgets::canvas::{self, Canvas, Part, part};
 
 /// Rows without a frame from which on the first one has the title.
 const NAMED: u16 = 4;
+
+/// Columns of a frame's upper edge beside title and mark: corners, blanks, and a piece of the line.
+const FRAME: usize = 9;
 
 /// Draws `lines` from row `first` on.
 pub(super) fn draw(
@@ -26,9 +29,13 @@ pub(super) fn draw(
     if below > 0 {
         notes.push(part(format!("{below} more {}", canvas.glyphs().down), Role::Muted));
     }
-    let mut inner = context.frame(canvas, area, id, title, notes.clone());
+    // A page that is cut says so, however long its title is.
+    let around = canvas::width(&notes) + FRAME;
+    let room = if below > 0 { usize::from(area.width).saturating_sub(around) } else { usize::MAX };
+    let title = text::cut(title, room, canvas.glyphs().ellipsis);
+    let mut inner = context.frame(canvas, area, id, title.as_str(), notes.clone());
     if !context.framed && area.height >= NAMED {
-        let x = canvas.put(inner, 0, 0, title, Role::Title);
+        let x = canvas.put(inner, 0, 0, &title, Role::Title);
         if usize::from(x) + 16 <= inner.width.into() {
             canvas.parts_right(inner, 0, &notes);
         }

@@ -258,8 +258,8 @@ fn latency(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
         Some(ttft) => {
             let late = ttft.objective.is_some_and(|objective| ttft.p95 > objective);
             let at_least = if ttft.beyond { "≥" } else { "" };
-            let text =
-                format!("p50 {:.2} s {} p95 {at_least}{:.2} s", ttft.p50, glyphs.dot, ttft.p95);
+            let ([p50, p95], unit) = text::times([ttft.p50, ttft.p95]);
+            let text = format!("p50 {p50} {unit} {} p95 {at_least}{p95} {unit}", glyphs.dot);
             part(text, if late { State::Warn.role() } else { Role::Fg })
         }
         None => mean().map_or_else(
@@ -274,7 +274,10 @@ fn latency(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
                     glyphs,
                 )
             },
-            |mean| part(format!("mean {mean:.2} s"), Role::Fg),
+            |mean| {
+                let ([mean], unit) = text::times([mean]);
+                part(format!("mean {mean} {unit}"), Role::Fg)
+            },
         ),
     };
     let queued = router
@@ -282,7 +285,8 @@ fn latency(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
         .map(|queued| part(format!(" {} {} queued", glyphs.dot, text::count(queued)), Role::Fg));
     let p99 = router.ttft.map(|ttft| {
         let at_least = if ttft.p99_beyond { glyphs.least } else { "" };
-        part(format!(" {} p99 {at_least}{:.2} s", glyphs.dot, ttft.p99), Role::Fg)
+        let ([p99], unit) = text::times([ttft.p99]);
+        part(format!(" {} p99 {at_least}{p99} {unit}", glyphs.dot), Role::Fg)
     });
     fact("TTFT", [ttft].into_iter().chain(queued).chain(p99).collect())
 }

@@ -71,7 +71,8 @@ pub fn list(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
             (0, 0) => waiting(context.snapshot),
             (0, _) => "none of them can be read",
         };
-        canvas.put(inner, 0, 0, why, Role::Muted);
+        let why = text::cut_words(why, inner.width.into(), canvas.glyphs().ellipsis);
+        canvas.put(inner, 0, 0, &why, Role::Muted);
         return;
     }
     let rows = Rect { height: inner.height.min(height), ..inner };

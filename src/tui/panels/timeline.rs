@@ -9,6 +9,7 @@ use super::{PanelContext, PanelId};
 use crate::domain::Timestamp;
 use crate::snapshot::{SeriesSet, Snapshot};
 use crate::tui::command::Command;
+use crate::tui::graph::first_shown;
 use crate::tui::graph::timeline::{Marker, TimeAxis, Timeline};
 use crate::tui::keymap::names::key_or_line;
 use crate::tui::markers;
@@ -80,13 +81,30 @@ fn graph(
         up: charts::layers(up),
         down: charts::layers(down),
         top: context.look.overview.shown.top(),
+        least: context.look.overview.shown.least(),
         label: context.look.overview.shown.label(),
+        first: Some(first_known(course.series)),
         end: course.end,
         window: if window.is_zero() { context.look.window } else { window },
         age: course.age,
         markers,
         cursor: course.cursor,
     }
+}
+
+/// Returns the first point that any of the series has, so that all of them have the same axis.
+fn first_known(series: &SeriesSet) -> usize {
+    let all = [
+        &series.stores,
+        &series.cached_share,
+        &series.hit_share,
+        &series.ttft_p95,
+        &series.kv_utilization,
+        &series.tree_size,
+        &series.routed,
+    ];
+    let count = all.iter().map(|series| series.points.len()).max().unwrap_or(0);
+    first_shown(all.iter().map(|series| series.points.as_slice()), count)
 }
 
 fn layers(context: &PanelContext<'_>) -> (Vec<Named>, Vec<Named>) {

@@ -91,11 +91,19 @@ impl Shown {
         }
     }
 
+    /// Returns the least value at the top of its axis, where it fits the data.
+    pub const fn least(self) -> f64 {
+        match self {
+            Self::FirstToken => 0.05,
+            _ => 1.0,
+        }
+    }
+
     /// Returns how its values are written.
     pub const fn label(self) -> fn(f64) -> String {
         match self {
             Self::Hits | Self::InUse => text::whole_percent,
-            Self::FirstToken => |seconds| format!("{seconds:.2}"),
+            Self::FirstToken => text::seconds,
             Self::Blocks | Self::Index | Self::Decisions => text::short,
         }
     }

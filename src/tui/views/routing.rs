@@ -14,6 +14,8 @@ use crate::tui::text;
 const DECISIONS: usize = 200;
 /// Rows of a graph, at least.
 const GRAPH: u16 = 7;
+/// Rows of the page about one decision from which on graphs may stand below it.
+const READ: u16 = 14;
 /// Rows of the router panel with all that it usually says.
 const ROUTER: u16 = 14;
 
@@ -74,7 +76,7 @@ fn arrange(layout: &mut Layout, mut rest: Rect, class: Class, needs: &Needs) {
             layout.panels.push((PanelId::Decisions, list));
             layout.panels.push((PanelId::Router, rest));
         }
-        (Class::Medium, true) => {
+        (Class::Medium, true) if rest.height > READ + GRAPH => {
             let height = rest.height.saturating_sub(GRAPH + 1);
             let text = take_top(&mut rest, height);
             layout.panels.push((PanelId::Decision, text));

@@ -17,6 +17,8 @@ use crate::tui::theme::Glyphs;
 const PAGE: u16 = 12;
 /// Rows of a graph, at least.
 const GRAPH: u16 = 7;
+/// Rows of the page about one worker from which on graphs may stand below it.
+const READ: u16 = 14;
 
 /// The view.
 pub const VIEW: View = View {
@@ -70,8 +72,9 @@ fn arrange(layout: &mut Layout, mut rest: Rect, class: Class, needs: &Needs) {
     }
     let around = if layout.framed { TABLE } else { 2 };
     let wanted = table_rows(needs.workers, around).min(PAGE + around);
+    // The view is for the table: what is below takes no more than half.
     let below = match class {
-        Class::Full => 2 * GRAPH + 2,
+        Class::Full => (2 * GRAPH + 2).min(rest.height / 2),
         Class::Medium => GRAPH,
         Class::Compact | Class::Small | Class::Tiny => 0,
     };
@@ -101,13 +104,13 @@ fn pair(layout: &mut Layout, rest: Rect) {
 fn one(layout: &mut Layout, mut rest: Rect, class: Class) {
     match class {
         Class::Full => beside(layout, rest, true),
-        Class::Medium => {
+        Class::Medium if rest.height > READ + GRAPH => {
             let height = rest.height.saturating_sub(GRAPH + 1);
             let text = take_top(&mut rest, height);
             layout.panels.push((PanelId::Worker, text));
             pair(layout, rest);
         }
-        Class::Compact | Class::Small | Class::Tiny => layout.panels.push((PanelId::Worker, rest)),
+        _ => layout.panels.push((PanelId::Worker, rest)),
     }
 }
 

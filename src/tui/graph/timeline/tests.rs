@@ -16,7 +16,9 @@ fn graph(up: Vec<Layer>, down: Vec<Layer>) -> Timeline {
         up,
         down,
         top: Some(8.0),
+        least: 1.0,
         label: text::short,
+        first: None,
         end: END,
         window: Duration::from_secs(60),
         age: Duration::ZERO,
@@ -166,6 +168,8 @@ fn no_size_and_no_value_breaks_it() {
             for level in Level::ALL {
                 let graph = Timeline {
                     top: None,
+                    least: 1.0,
+                    first: None,
                     cursor: Some(END),
                     ..graph(
                         vec![layer(&odd, Role::Series1, 0), layer(&odd, Role::Series3, 9)],

@@ -181,11 +181,11 @@ impl Figure {
             Self::Hits => self.hits(context, glyphs),
             Self::Ttft => self.ttft(context, glyphs),
             Self::TtftP95 => {
-                let tile = self.percentile(router.ttft.as_ref(), Rank::P95, seconds_of, glyphs);
+                let tile = self.percentile(router.ttft.as_ref(), Rank::P95, time, glyphs);
                 let points = &context.timeline.series.ttft_p95.points;
                 tile.over(context, points, sparkline::largest(points, 0.1))
             }
-            Self::TtftP99 => self.percentile(router.ttft.as_ref(), Rank::P99, seconds_of, glyphs),
+            Self::TtftP99 => self.percentile(router.ttft.as_ref(), Rank::P99, time, glyphs),
             Self::Itl => self.pair(router.itl.as_ref(), glyphs),
             Self::ItlP95 => self.percentile(router.itl.as_ref(), Rank::P95, short_time, glyphs),
             Self::ItlP99 => self.percentile(router.itl.as_ref(), Rank::P99, short_time, glyphs),
@@ -257,14 +257,17 @@ impl Figure {
         if let (Some([p50, p95]), Some([was50, was95])) = (felt.first_token, before.first_token)
             && changed(was95, p95)
         {
-            let (arrow, [was50, was95, p50, p95]) =
-                (glyphs.leads_to, [was50, was95, p50, p95].map(seconds));
-            values.push(format!("{was50} / {was95} {arrow} {p50} / {p95} s"));
-            values.push(format!("p95 {was95} {arrow} {p95} s"));
+            let arrow = glyphs.leads_to;
+            let ([was50, was95, p50, p95], unit) = text::times([was50, was95, p50, p95]);
+            values.push(format!("{was50} / {was95} {arrow} {p50} / {p95} {unit}"));
+            values.push(format!("p95 {was95} {arrow} {p95} {unit}"));
         }
         values.push(felt.first_token.map_or_else(
             || glyphs.none.to_owned(),
-            |[p50, p95]| format!("{} / {} s", seconds(p50), seconds(p95)),
+            |times| {
+                let ([p50, p95], unit) = text::times(times);
+                format!("{p50} / {p95} {unit}")
+            },
         ));
         let objective = context.snapshot.router.ttft.as_ref().and_then(|ttft| ttft.objective);
         let role = judged(felt.first_token.map(|[_, p95]| p95), objective);
@@ -470,12 +473,9 @@ fn with_unit(values: Vec<String>, of_tokens: bool) -> Vec<String> {
     forms
 }
 
-fn seconds(value: f64) -> String {
-    if value < 10.0 { format!("{value:.2}") } else { format!("{value:.0}") }
-}
-
-fn seconds_of(value: f64) -> String {
-    format!("{} s", seconds(value))
+fn time(value: f64) -> String {
+    let ([value], unit) = text::times([value]);
+    format!("{value} {unit}")
 }
 
 fn short_time(value: f64) -> String {

@@ -42,7 +42,7 @@ pub(super) fn facts(context: &PanelContext<'_>, glyphs: &Glyphs) -> Vec<Fact> {
     if tree.behind {
         memory.push(part(format!(" {dot} counting, unique is an upper bound"), Role::Muted));
     }
-    facts.push(fact("memory", memory));
+    facts.push(fact("kvtop memory", memory));
     facts
 }
 

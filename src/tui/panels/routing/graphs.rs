@@ -59,27 +59,14 @@ pub fn ttft(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
         let now = snapshot.router.ttft_mean.filter(|mean| mean.is_finite());
         charts::Named::alone("mean", now, &detail.ttft, Role::Series5)
     };
-    let notes = charts::legend(canvas, &up, &[], seconds);
+    let notes = charts::legend(canvas, &up, &[], text::seconds);
     let inner = context.frame(canvas, area, id, title, notes);
     let up = charts::layers(up);
     let highest = if percentiles { &snapshot.series.ttft_p95 } else { &detail.ttft };
     let top = Some(scale(largest(&highest.points, 0.0), 0.05));
-    let (down, label) = (Vec::new(), seconds as fn(f64) -> String);
+    let (down, label) = (Vec::new(), text::seconds as fn(f64) -> String);
     let window = snapshot.series.window;
     Areas { up, down, top, label, window }.draw(canvas, inner, context);
-}
-
-/// Returns seconds in at most six columns.
-fn seconds(value: f64) -> String {
-    if value < 1e-9 {
-        String::from("0")
-    } else if value < 0.095 {
-        format!("{value:.3}")
-    } else if value < 9.95 {
-        format!("{value:.2}")
-    } else {
-        text::short(value)
-    }
 }
 
 fn missing(

@@ -65,7 +65,11 @@ columns! {
     .fitting(|widths, _| widths.name, 40)
     .left()
     .sorted()
-    .total(|_| part("total", Role::Title));
+    // A filter leaves the sums of all.
+    .total(|pen| {
+        let filtered = !pen.context.look.workers.typed.is_empty();
+        part(if filtered { "all workers" } else { "total" }, Role::Title)
+    });
 
     /// The model it serves.
     Model = Spec::new("MODEL", "the model it serves, where there are several", |pen, entry| {
