@@ -38,7 +38,8 @@ pub(super) struct Foreign {
     /// Grows whenever the names change.
     generation: u64,
     verdicts: Vec<(Arc<str>, bool)>,
-    /// Workers of foreign namespaces, as their records name them: a router of several namespaces writes of them too.
+    /// The namespaces of workers, as their records name them: a router of several namespaces writes of all, and Kubernetes
+    /// shows the records of every deployment of its namespace.
     workers: BTreeMap<WorkerId, Arc<str>>,
     /// Pods of the deployments looked at: what they run is not foreign, whatever its records are called.
     pods: HashSet<Arc<str>>,
@@ -116,7 +117,12 @@ impl Foreign {
             Home::Named(name) => name,
             Home::Slug(name) => name,
         };
-        self.workers.insert(WorkerId(worker), name.into());
+        self.note_home(WorkerId(worker), &name.into());
+    }
+
+    /// Notes that a record puts `worker` into `namespace`.
+    pub(super) fn note_home(&mut self, worker: WorkerId, namespace: &Arc<str>) {
+        self.workers.insert(worker, Arc::clone(namespace));
         // Ids of leases grow: the lowest are the oldest.
         while self.workers.len() > WORKERS {
             self.workers.pop_first();
@@ -267,6 +273,11 @@ impl Fleet {
             None => slugged(home),
         });
         home.is_some_and(|home| self.foreign.is_foreign(&home))
+    }
+
+    /// Returns how many workers of the deployments looked at are in discovery.
+    pub(super) fn members(&self) -> u64 {
+        self.workers.members(|worker| !self.is_foreign_worker(worker))
     }
 
     /// Returns true for a pod that runs a worker of a foreign Dynamo namespace, or a router that has only such workers.

@@ -223,6 +223,6 @@ impl Knowledge {
             name.lists_workers() && state == Some(SourceState::Live)
         });
         let shown = || self.fleet.workers.workers().iter().any(|record| self.shown.has_pod(record));
-        live && (self.fleet.workers.members() > 0 || shown())
+        live && (self.fleet.members() > 0 || shown())
     }
 }

@@ -136,9 +136,8 @@ impl Judge<'_> {
             .cluster
             .pods()
             .any(|record| record.pod.role.is_worker() && record.pod.ready);
-        let there = shown
-            || self.known.fleet.workers.members() > 0
-            || ranks().any(|it| it.last_event.is_some());
+        let there =
+            shown || self.known.fleet.members() > 0 || ranks().any(|it| it.last_event.is_some());
         // Requests whose blocks are all cached bring no event, and no choice where nobody reads logs.
         let counted = told.own.prompts + told.own.failed;
         let requests = told.routed.max(counted);
@@ -167,7 +166,7 @@ impl Judge<'_> {
 
     fn evidence(&self, objects: Arc<Objects>, at: Timestamp) -> Evidence {
         let since = self.known.times.first.unwrap_or(at);
-        let family = self.known.fleet.versions.family();
+        let family = self.known.family();
         let names = WorkerNames::new(&self.known.fleet.workers);
         let cards_refused = self.cards_refused(at);
         let refusals_ended = self.known.fleet.refused.cards().count() > cards_refused.len();
@@ -379,7 +378,7 @@ impl Judge<'_> {
         let lately_printed = printed(false);
         let weights = if lately_printed.is_empty() { printed(true) } else { lately_printed };
         let present = self.known.fleet.present_ranks();
-        let fractions = &router.fractions;
+        let fractions = self.known.fractions();
         let mut there =
             routers.iter().filter(|(pod, _)| !self.known.shown.is_deleted(pod)).peekable();
         RouterEvidence {

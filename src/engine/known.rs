@@ -19,9 +19,9 @@ use crate::domain::{Plane, SetMade, Timestamp, WorkerId, WorkerRank};
 use crate::metrics::RANK_HISTORY;
 use crate::mirror::{Mirror, Semantics};
 use crate::model::{
-    Arrivals, CachedTokens, CapacityCurve, Channels, Claims, Cluster, Decisions, Homes, KnownMaps,
-    Latencies, Loads, MissingParents, Refused, RejectLog, RequestMix, Reuse, ReuseWindow, Router,
-    Slots, Sources, Traffic, Versions, WorkerRecord, Workers,
+    Arrivals, CachedTokens, CapacityCurve, Channels, Claims, Cluster, Decisions, Family, Fractions,
+    Homes, KnownMaps, Latencies, Loads, MissingParents, Refused, RejectLog, RequestMix, Reuse,
+    ReuseWindow, Router, Slots, Sources, Traffic, Versions, WorkerRecord, Workers,
 };
 use crate::wire::Shape;
 
@@ -66,6 +66,22 @@ impl Knowledge {
             index,
             record,
         }
+    }
+
+    /// Returns the releases that what was chosen may run.
+    pub(super) fn family(&self) -> Family {
+        let setup = self.setup();
+        self.fleet.versions.family(|subject| setup.is_chosen(subject))
+    }
+
+    /// Returns the costs of the workers that are there.
+    pub(super) fn fractions(&self) -> Fractions {
+        let fleet = &self.fleet;
+        let listed = fleet.members() > 0;
+        self.routing
+            .router
+            .fractions
+            .of(|worker| !fleet.is_gone(worker) && (!listed || fleet.workers.is_listed(worker)))
     }
 
     /// Returns how the deployment is set up.

@@ -314,6 +314,7 @@ impl Learner<'_> {
         }
         let worker = WorkerId(membership.instance.0);
         self.known.fleet.served.note_namespace(&membership.namespace);
+        self.known.fleet.foreign.note_home(worker, &membership.namespace);
         self.known.fleet.workers.note_membership(worker, membership, at);
         self.presence(worker, membership.present, at, source);
     }

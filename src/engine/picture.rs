@@ -120,7 +120,7 @@ fn version(known: &Knowledge) -> (Option<String>, Option<String>) {
     if let Some((version, source)) = &known.options.version {
         return (Some(version.clone()), Some(source.clone()));
     }
-    let family = known.fleet.versions.family();
+    let family = known.family();
     if let Some([(_, old, _), (_, new, _)]) = &family.mixed {
         return (Some(format!("{old} and {new}")), Some("mixed, see KVT019".to_owned()));
     }

@@ -7,6 +7,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use crate::domain::WorkerId;
+
 /// Sizes that are weighed. Engines use powers of two, except for hybrid models, which are not
 /// recognised here.
 const CANDIDATES: [u32; 10] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
@@ -27,13 +29,13 @@ const SMALLEST: u32 = 8;
 /// The newest costs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fractions {
-    costs: VecDeque<f64>,
+    costs: VecDeque<(WorkerId, f64)>,
     lengths: VecDeque<u64>,
 }
 
 impl Fractions {
-    /// Takes in the cost of a worker without overlap, at weight 1.
-    pub fn note(&mut self, cost: f64) {
+    /// Takes in the cost of `worker` without overlap, at weight 1.
+    pub fn note(&mut self, worker: WorkerId, cost: f64) {
         // Beyond this, three decimals no longer say anything about the fraction.
         if !(0.0..1e9).contains(&cost) {
             return;
@@ -41,7 +43,15 @@ impl Fractions {
         if self.costs.len() == MAX_SAMPLES {
             self.costs.pop_front();
         }
-        self.costs.push_back(cost);
+        self.costs.push_back((worker, cost));
+    }
+
+    /// Returns what the costs of `there` tell alone. A log goes further back than the workers do, and the router of those
+    /// before them may have had another size.
+    pub fn of(&self, there: impl Fn(WorkerId) -> bool) -> Self {
+        let mut part = self.clone();
+        part.costs.retain(|(worker, _)| there(*worker));
+        part
     }
 
     /// Takes in the length of a prompt, in tokens, where a log tells it.
@@ -65,7 +75,7 @@ impl Fractions {
         if self.costs.len() < MIN_SAMPLES || self.is_coarse() {
             return None;
         }
-        let fits = |size: &u32| self.costs.iter().all(|cost| is_multiple(*cost, *size));
+        let fits = |size: &u32| self.costs.iter().all(|(_, cost)| is_multiple(*cost, *size));
         let size = CANDIDATES.into_iter().find(fits)?;
         // At 512 the rounding of the print allows for a quarter of all fractions.
         ((SMALLEST..=256).contains(&size) && self.varies(size)).then_some(size)
@@ -73,7 +83,7 @@ impl Fractions {
 
     /// Returns true when enough of the fractions that only `size` allows were seen.
     fn varies(&self, size: u32) -> bool {
-        let scaled = self.costs.iter().map(|cost| (cost.fract() * f64::from(size)).round());
+        let scaled = self.costs.iter().map(|(_, cost)| (cost.fract() * f64::from(size)).round());
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 256")]
         let parts: BTreeSet<u32> = scaled.map(|part| part as u32 % size).collect();
         let odd = parts.into_iter().filter(|part| part % 2 == 1).count();
@@ -114,7 +124,7 @@ mod tests {
     fn inferred(costs: &[f64]) -> Option<u32> {
         let mut fractions = Fractions::default();
         for cost in costs {
-            fractions.note(*cost);
+            fractions.note(WorkerId(1), *cost);
         }
         fractions.block_size()
     }
@@ -161,7 +171,7 @@ mod tests {
     fn even_lengths_leave_twice_the_size_open() {
         let costs = (0..64_u32).map(|n| f64::from(n) + f64::from(n * 14 % 32) / 32.0);
         let mut fractions = Fractions::default();
-        costs.for_each(|cost| fractions.note((cost * 1e3).round() / 1e3));
+        costs.for_each(|cost| fractions.note(WorkerId(1), (cost * 1e3).round() / 1e3));
         assert_eq!(fractions.block_size(), Some(16), "lengths are not known");
 
         (1..20).for_each(|n| fractions.note_length(n * 14));

@@ -101,12 +101,13 @@ impl Versions {
         Some(self.known.entry(subject.clone()).or_default())
     }
 
-    /// Returns what all signs say together.
-    pub fn family(&self) -> Family {
+    /// Returns what all signs of `ours` say together.
+    pub fn family(&self, ours: impl Fn(&Subject) -> bool) -> Family {
         let mut family = Family::default();
         let mut all = Some(Releases::default());
         let left = self.last.as_ref().filter(|_| self.known.is_empty());
-        for signs in self.known.values().chain(left) {
+        let known = self.known.iter().filter(|(subject, _)| ours(subject)).map(|(_, signs)| signs);
+        for signs in known.chain(left) {
             all = all.and_then(|all| all.meet(signs.releases()));
             let tag = signs.tag.map(|_| "image tag");
             for by in signs.by.iter().copied().chain(tag) {
@@ -115,15 +116,16 @@ impl Versions {
                 }
             }
         }
-        family.mixed = if all.is_none() { self.mixed() } else { None };
+        family.mixed = if all.is_none() { self.mixed(ours) } else { None };
         let oldest = family.mixed.as_ref().map(|[(_, old, _), _]| *old);
         family.releases = all.or(oldest).unwrap_or_default();
         family
     }
 
     /// Returns the one that must be oldest and the one that must be newest.
-    fn mixed(&self) -> Option<[(Subject, Releases, String); 2]> {
-        let all = || self.known.iter().map(|(subject, signs)| (subject, signs.releases(), signs));
+    fn mixed(&self, ours: impl Fn(&Subject) -> bool) -> Option<[(Subject, Releases, String); 2]> {
+        let known = || self.known.iter().filter(|(subject, _)| ours(subject));
+        let all = || known().map(|(subject, signs)| (subject, signs.releases(), signs));
         let old = all().filter(|(_, known, _)| known.most.is_some()).min_by_key(|it| it.1.most)?;
         let new = all().max_by_key(|(_, known, _)| known.least)?;
         let shown = |(subject, releases, signs): (&Subject, Releases, &Signs)| {
@@ -155,7 +157,7 @@ mod tests {
         versions.sign(&sign(Subject::Worker(WorkerId(1)), Releases::from(1, 4), "KV events"));
         versions.sign(&sign(pod("front"), Releases::up_to(1, 5), "metrics"));
 
-        let family = versions.family();
+        let family = versions.family(|_| true);
 
         assert_eq!(family.releases.to_string(), "1.4 to 1.5");
         assert_eq!(family.by, ["KV events", "log", "metrics"]);
@@ -169,13 +171,13 @@ mod tests {
         versions.tag(&pod("worker-a"), "1.6.0");
         versions.sign(&sign(pod("worker-b"), Releases::up_to(1, 0), "KV events"));
 
-        let [old, new] = versions.family().mixed.unwrap();
+        let [old, new] = versions.family(|_| true).mixed.unwrap();
 
         assert_eq!((&old.0, old.1.to_string().as_str()), (&pod("worker-b"), "1.0 or earlier"));
         assert_eq!(new.1.to_string(), "1.6");
         assert_eq!(new.2, "image tag");
         versions.forget(&pod("worker-b"));
-        assert_eq!(versions.family().releases.single(), Some(Release::new(1, 6)));
+        assert_eq!(versions.family(|_| true).releases.single(), Some(Release::new(1, 6)));
     }
 
     #[test]
@@ -187,11 +189,11 @@ mod tests {
         versions.forget(&pod("worker-a"));
         versions.forget(&pod("never-seen"));
 
-        assert_eq!(versions.family().releases.to_string(), "1.5 or later");
+        assert_eq!(versions.family(|_| true).releases.to_string(), "1.5 or later");
         // Whoever comes next counts alone.
         versions.tag(&pod("worker-c"), "1.2.0");
-        assert_eq!(versions.family().releases.to_string(), "1.2");
-        assert_eq!(versions.family().mixed, None);
+        assert_eq!(versions.family(|_| true).releases.to_string(), "1.2");
+        assert_eq!(versions.family(|_| true).mixed, None);
     }
 
     #[test]
@@ -201,7 +203,7 @@ mod tests {
         versions.sign(&sign(pod("a"), Releases::from(1, 3), "log"));
         versions.tag(&pod("b"), "1.5.1");
 
-        let family = versions.family();
+        let family = versions.family(|_| true);
 
         assert_eq!(family.mixed, None);
         assert_eq!(family.releases.to_string(), "1.5");

@@ -452,10 +452,11 @@ impl Workers {
         seen.chain(self.announced.values().map(|it| it.at)).min()
     }
 
-    /// Returns how many workers are in discovery.
-    pub fn members(&self) -> u64 {
+    /// Returns how many workers of `ours` are in discovery.
+    pub fn members(&self, ours: impl Fn(WorkerId) -> bool) -> u64 {
         let joined = self.records.iter().filter(|worker| worker.joined.is_some() && !worker.gone);
-        joined.count() as u64 + self.announced.len() as u64
+        let joined = joined.filter(|worker| ours(worker.id)).count();
+        (joined + self.announced.keys().filter(|id| ours(**id)).count()) as u64
     }
 
     /// Returns how many ranks were refused because there are too many.

@@ -56,7 +56,7 @@ impl Judge<'_> {
             let Some(worker) = refused.worker else { return at.since(*then) <= REFUSED_LATELY };
             let removed = self.known.fleet.arrivals.removed(worker);
             let gone = self.known.fleet.is_gone(worker) || removed.is_some_and(|at| at > *then);
-            let there = workers.is_listed(worker) || (workers.members() == 0 && !gone);
+            let there = workers.is_listed(worker) || (self.known.fleet.members() == 0 && !gone);
             let chosen = |own: bool| {
                 ranks().any(|it| {
                     (it.rank.worker == worker) == own
@@ -72,7 +72,7 @@ impl Judge<'_> {
     pub(super) fn plane_evidence(&self) -> PlaneEvidence {
         let mut plane = PlaneEvidence {
             name: self.known.streams.deployment.plane,
-            members: self.known.fleet.workers.members(),
+            members: self.known.fleet.members(),
             listed: self.known.fleet.workers.first_joined(),
             advertised: self.advertised(),
             keeps: self.known.streams.history.keeps(),

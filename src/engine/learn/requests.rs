@@ -135,7 +135,7 @@ impl Learner<'_> {
                 record.live_routed += u64::from(live);
                 // Other weights than 1 change the fractions, and an earlier incarnation may have had another size.
                 if let Some(cost) = logit.filter(|_| at >= record.born) {
-                    self.known.routing.router.fractions.note(cost);
+                    self.known.routing.router.fractions.note(rank.worker, cost);
                 }
                 record.first_routed.get_or_insert(at);
                 record.last_routed = record.last_routed.max(Some(at));
@@ -257,7 +257,7 @@ impl Learner<'_> {
                 .rank_mut(overlap.rank)
                 .is_some_and(|record| at >= record.born)
         {
-            self.known.routing.router.fractions.note(logit);
+            self.known.routing.router.fractions.note(overlap.rank.worker, logit);
         }
     }
 

@@ -219,7 +219,7 @@ fn active(known: &Knowledge, rank: WorkerRank) -> (Option<f64>, Option<Sourced<f
 fn is_plain(known: &Knowledge) -> bool {
     let spelled = known.index.explorer.said.values().any(|said| said.cost.is_some());
     let told = known.options.version.as_ref().and_then(|(text, _)| Release::parse(text));
-    let newest = told.or(known.fleet.versions.family().releases.most);
+    let newest = told.or(known.family().releases.most);
     spelled || newest.is_some_and(|release| release < release::COST_HAS_CREDITS)
 }
 

@@ -69,7 +69,7 @@ pub(super) fn summary(known: &Knowledge, at: Timestamp) -> RouterSummary {
         recent,
         worker_log_warnings: (!others.is_empty())
             .then(|| others.iter().map(|(_, w)| w.parent + w.remove).sum()),
-        block_size_inferred: router.fractions.block_size(),
+        block_size_inferred: known.fractions().block_size(),
         ttft_mean: router.scrapes.ttft_mean(|pod| known.setup().is_here(pod), at),
         queued: router.scrapes.queued(|pod| known.setup().is_here(pod)).map(whole),
         ttft: latency(LatencyName::FirstToken),
