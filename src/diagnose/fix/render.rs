@@ -67,7 +67,7 @@ impl Fix {
         }
         let progress = objects.progress(&plan, in_use);
         if plan.is_applied() {
-            rendered.sentence = applied(&plan, &progress, over);
+            rendered.sentence = applied(&plan, &progress, self.restart, over);
             if progress.waiting.is_empty() {
                 rendered.restarts.clear();
             }
@@ -189,20 +189,30 @@ fn head(graph: &crate::domain::Graph) -> String {
 }
 
 /// Describes the changes in place, and the restarts that are still missing.
-fn applied(plan: &Plan, progress: &Progress, over: bool) -> String {
+fn applied(plan: &Plan, progress: &Progress, restart: Restart, over: bool) -> String {
     let what: Vec<String> = plan.edits.iter().map(Edit::describe).collect();
     let since = progress.applied.map_or(String::new(), |at| format!(" since {}", at.time_of_day()));
     let mut text = format!("Already set{since}: {}.", what.join(", "));
     let (done, pods) = (progress.restarted.len(), progress.pods());
     if !progress.waiting.is_empty() {
-        let restart = match progress.waiting.len() {
+        let (together, frontends) = match restart {
+            Restart::Rolling => (false, false),
+            Restart::Together { frontends } => (true, frontends),
+        };
+        let how = match progress.waiting.len() {
             1 => "Restart",
+            _ if together => "Stop all of these before the first starts again:",
             _ => "Restart, one at a time:",
         };
         text = format!(
-            "{text} {done} of {pods} pods run with it. {restart} {}.",
+            "{text} {done} of {pods} pods run with it. {how} {}.",
             names(&progress.waiting)
         );
+        if frontends {
+            text.push_str(
+                " Restart the frontend with them, because its router keeps its block size.",
+            );
+        }
         if progress.stage == RolloutStage::Applied && progress.applied.is_none() {
             text.push_str(
                 " If these pods started after the change, look in their logs for what overrides the setting.",

@@ -50,7 +50,15 @@ pub(super) fn worker_fix(
     // Routers reject a worker whose flags differ from those of the other workers.
     if let (EngineSetting::Overridden(_) | EngineSetting::Unknown, Some((publisher, engine)), []) =
         (&state, sizes, names)
+        && let Some(fix) =
+            publisher_fix(evidence, publisher.tokens, engine.tokens, (&state, on.clone()))
+    {
+        return (fix, Some(engine.tokens));
+    }
+    // Where the other way is in the objects already, this one would give the sizes the other way round.
+    if let (Some((publisher, engine)), []) = (sizes, names)
         && let Some(fix) = publisher_fix(evidence, publisher.tokens, engine.tokens, (&state, on))
+        && evidence.objects.plan(&fix.changes).is_applied()
     {
         return (fix, Some(engine.tokens));
     }
@@ -68,7 +76,7 @@ pub(super) fn worker_fix(
             phrase!("restart of {}{}", names, if one { ALONE } else { EACH }),
         )
     };
-    let alternative = if all { alternative(sizes) } else { Phrase::default() };
+    let alternative = if all { alternative(evidence, sizes) } else { Phrase::default() };
     // The action comes first: small screens show little more.
     let sentence = match &state {
         EngineSetting::Overridden(place) => {
@@ -112,10 +120,20 @@ pub(super) fn worker_fix(
 }
 
 /// Returns the other fix: publishers that take the engines' size.
-fn alternative(sizes: Option<(&SizeClaim, &SizeClaim)>) -> Phrase {
+fn alternative(evidence: &Evidence, sizes: Option<(&SizeClaim, &SizeClaim)>) -> Phrase {
     let size = sizes.map_or("set to the engine's size".into(), |(_, it)| it.tokens.to_string());
     let flag = flag::KV_BLOCK_SIZE;
-    phrase!(" Alternative: stop all workers and start them with {} {}.", flag, size)
+    match frontend_too(evidence) {
+        "" => phrase!(" Alternative: stop all workers and start them with {} {}.", flag, size),
+        too => {
+            phrase!(
+                " Alternative: stop all workers.{} Then start them with {} {}.",
+                too,
+                flag,
+                size
+            )
+        }
+    }
 }
 
 /// Returns the components of `some` workers, or of all that are present.
