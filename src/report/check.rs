@@ -195,7 +195,10 @@ fn missing(snapshot: &Snapshot) -> String {
             format!("{}, the last {ago} s ago; {}", hole.sentence(), hole.awaited(snapshot.at))
         }
         Lack::Ranks(limit) => ranks_beyond(limit),
-        Lack::Check(missing) => missing.to_owned(),
+        Lack::Check(missing) => match snapshot.kept_from() {
+            Some(row) => format!("{missing}; {}", row.absence()),
+            None => missing.to_owned(),
+        },
         Lack::Everything => "no data yet".to_owned(),
     }
 }

@@ -113,6 +113,13 @@ impl Snapshot {
         down.find(is_asked)
     }
 
+    /// Returns a source that might tell what a check waits for, and is down: where kvtop may not read logs, no request will
+    /// ever be known.
+    pub fn kept_from(&self) -> Option<&SourceRow> {
+        let mut down = self.sources.iter().filter(|row| row.state == SourceState::Down);
+        down.find(|row| row.name == SourceName::Logs)
+    }
+
     /// Returns the missing input to name first while the deployment's state is unknown.
     pub fn lack(&self) -> Lack<'_> {
         if self.is_unread() {

@@ -305,7 +305,12 @@ fn facts(snapshot: &Snapshot, glyphs: &Glyphs) -> Vec<String> {
         Some(Lack::Down(row)) => facts.push(text::clean(&row.absence()).into_owned()),
         Some(Lack::Hole(hole)) => facts.push(hole.sentence()),
         Some(Lack::Ranks(limit)) => facts.push(ranks_beyond(limit)),
-        Some(Lack::Check(missing)) => facts.push(text::clean(missing).into_owned()),
+        Some(Lack::Check(missing)) => {
+            facts.push(text::clean(missing).into_owned());
+            let kept_from =
+                snapshot.kept_from().map(|row| text::clean(&row.absence()).into_owned());
+            facts.extend(kept_from);
+        }
         // The progress of reading is named above, the number of checks below.
         Some(Lack::Unread | Lack::Everything) | None => {}
     }
