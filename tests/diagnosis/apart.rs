@@ -1,6 +1,6 @@
 //! What belongs to one model, Dynamo namespace, router or clock says nothing of another.
 
-use kvtop::domain::{Severity, Timestamp};
+use kvtop::domain::{Grade, Severity, Timestamp};
 use kvtop::engine::{Engine, EngineOptions};
 use kvtop::frame::{Body, Frame, KubeChange, Origin};
 use kvtop::report::check;
@@ -25,8 +25,11 @@ fn seen_in(name: &str, namespace: &str) -> Snapshot {
 }
 
 fn played_in(frames: &[Frame], namespace: &str) -> Snapshot {
-    let options =
-        EngineOptions { dynamo_namespace: Some(namespace.to_owned()), ..EngineOptions::default() };
+    let dynamo_namespace = Some(namespace.to_owned());
+    played_with(frames, EngineOptions { dynamo_namespace, ..EngineOptions::default() })
+}
+
+fn played_with(frames: &[Frame], options: EngineOptions) -> Snapshot {
     let mut engine = Engine::new(options);
     for chunk in frames.chunks(1024) {
         engine.ingest(chunk);
@@ -383,4 +386,48 @@ fn clocks_that_differ_lose_no_event_and_hide_no_fault() {
             assert_eq!(wrong(&seen), known, "{name}, {seconds} s ahead: {}", check::text(&seen));
         }
     }
+}
+
+#[test]
+fn other_graph_deployments_of_a_namespace_do_not_count() {
+    let dgd = Some("solo".to_owned());
+    let options = EngineOptions { dgd, ..EngineOptions::default() };
+    let seen = played_with(&recorded("mixed/sibling_graphs_090"), options);
+
+    assert!(wrong(&seen).is_empty(), "{}", check::text(&seen));
+    // It has one worker, so that nothing is chosen.
+    assert!(found(&seen, "KVT005").is_some(), "{}", check::text(&seen));
+    let registered = seen.checks.iter().find(|check| check.id == "KVT012").unwrap();
+    assert_eq!(registered.note, "1 worker is registered");
+}
+
+#[test]
+fn the_other_way_to_cure_a_mismatch_is_followed_once_it_is_in_the_graph() {
+    let seen = seen("publisher_cure_pending_090");
+    let fix = found(&seen, "KVT001").and_then(|finding| finding.fix.as_ref()).unwrap();
+
+    let sentence = fix.sentence.as_str();
+    assert!(sentence.contains("--kv-block-size 16 on TRTLLMWorker. 0 of 3 pods"), "{sentence}");
+    assert!(sentence.contains("Stop all of these before the first starts again"), "{sentence}");
+    assert!(sentence.contains("Restart the frontend with them"), "{sentence}");
+    let kubectl = fix.kubectl.as_deref().unwrap();
+    assert!(!kubectl.contains("tokens_per_block"), "{kubectl}");
+}
+
+#[test]
+fn costs_of_workers_that_are_gone_tell_no_size_of_the_present_router() {
+    let seen = seen("publisher_cured_090");
+
+    assert_eq!(seen.router.block_size_inferred, None);
+    let declared = found(&seen, "KVT016").unwrap();
+    assert_eq!(declared.grade, Grade::ConfigOnly, "{}", declared.effect);
+    assert!(check::text(&seen).starts_with("KVTOP OK"), "{}", check::text(&seen));
+}
+
+#[test]
+fn a_right_that_is_missing_is_named_where_it_keeps_the_verdict_open() {
+    let line = check::text(&seen("logs_forbidden_090"));
+
+    assert!(line.starts_with("KVTOP UNKNOWN - needs to know of more requests"), "{line}");
+    assert!(line.contains("`get pods/log` is not permitted"), "{line}");
 }
