@@ -262,10 +262,11 @@ impl Fleet {
             return false;
         }
         let record = self.workers.worker(worker);
-        if let Some(name) = self.foreign.workers.get(&worker) {
+        let elsewhere =
+            |name: &&Arc<str>| self.foreign.is_foreign(&Home::Named(Cow::Borrowed(name)));
+        if self.foreign.workers.get(&worker).is_some_and(|name| elsewhere(&name)) {
             let pod = record.and_then(|record| record.pod.as_ref());
-            return pod.is_none_or(|pod| !self.foreign.pods.contains(pod))
-                && self.foreign.is_foreign(&Home::Named(Cow::Borrowed(name)));
+            return pod.is_none_or(|pod| !self.foreign.pods.contains(pod));
         }
         let home = record.and_then(|worker| worker.home.as_deref());
         let home = home.and_then(|home| match home.strip_prefix(plane::SUBJECT_START) {

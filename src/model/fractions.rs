@@ -48,6 +48,7 @@ impl Fractions {
 
     /// Returns what the costs of `there` tell alone. A log goes further back than the workers do, and the router of those
     /// before them may have had another size.
+    #[must_use]
     pub fn of(&self, there: impl Fn(WorkerId) -> bool) -> Self {
         let mut part = self.clone();
         part.costs.retain(|(worker, _)| there(*worker));

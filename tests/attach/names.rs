@@ -158,7 +158,7 @@ async fn of_several_one_is_picked_on_the_screen() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn events_of_a_dynamo_namespace_that_no_deployment_uses_are_ignored_and_counted() {
-    let it = Deployment::start();
+    let it = Deployment::as_recorded(NatsServer::with_jetstream());
     // The recorded pods are of Dynamo namespace `gtc-demo-gtc-demo`, the events of `dynamo`.
     it.publish(&messages()).await;
     let (config, url) = (it.kube.kubeconfig().display().to_string(), it.server.url());

@@ -14,6 +14,9 @@ pub(crate) const FRONTEND: (&str, u16) = ("gtc-demo-0-frontend-rmjwp", 8000);
 pub(crate) const WORKERS: [(&str, u16); 2] =
     [("gtc-demo-0-trtllmworker-fhhcl", 9090), ("gtc-demo-0-trtllmworker-mj7km", 9090)];
 
+/// The Dynamo namespace of the recorded events.
+const NAMESPACE: &str = "dynamo";
+
 /// The workers of the recorded events, and those in the pods above.
 const IDS: [(u64, u64); 2] = [
     (690_636_218_412_154_889, 7_702_713_015_953_616),
@@ -45,6 +48,19 @@ impl Deployment {
 
     /// Starts one whose events go over `server`.
     pub(crate) fn with(server: NatsServer) -> Self {
+        let it = Self::as_recorded(server);
+        // The recorded events are of another namespace than the recorded objects.
+        for (pod, _) in [&FRONTEND].into_iter().chain(&WORKERS) {
+            it.kube.edit("DynamoWorkerMetadata", pod, |record| {
+                let text = record.to_string().replace("gtc-demo-gtc-demo", NAMESPACE);
+                *record = serde_json::from_str(&text).unwrap();
+            });
+        }
+        it
+    }
+
+    /// Starts one whose records and events are of two Dynamo namespaces.
+    pub(crate) fn as_recorded(server: NatsServer) -> Self {
         let frontend = Endpoint::start(Manners::Text(ROUTER));
         let engines = ENGINES.map(|text| Endpoint::start(Manners::Text(text)));
         let kube = crate::forward::platform();
@@ -63,8 +79,7 @@ impl Deployment {
     /// Returns the arguments that name it, and nothing but that.
     pub(crate) fn arguments(&self) -> Vec<String> {
         let config = self.kube.kubeconfig().display().to_string();
-        // The recorded events are of another namespace than the recorded objects.
-        ["-n", "gtc-demo", "--kubeconfig", &config, "--dynamo-namespace", "dynamo"]
+        ["-n", "gtc-demo", "--kubeconfig", &config, "--dynamo-namespace", NAMESPACE]
             .map(str::to_owned)
             .to_vec()
     }
