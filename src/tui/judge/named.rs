@@ -1,8 +1,9 @@
 //! Workers that findings name, with the state that follows from it.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use crate::domain::WorkerId;
+use crate::domain::{SourceState, Timestamp, WorkerId};
 
 use super::{State, Verdict, disagree, verdict, worker};
 use crate::snapshot::{Limits, Snapshot, WorkerRow};
@@ -18,13 +19,21 @@ pub struct Named {
     found: State,
     /// The worst finding about block sizes.
     sizes: Option<Mark>,
+    /// The moment from which on an event shows that a worker is there, while no source lists the workers.
+    unlisted: Option<Timestamp>,
 }
+
+/// While no source lists the workers, one without an event for so long may be gone.
+const SILENT: Duration = Duration::from_secs(10);
 
 impl Named {
     /// Returns the workers of active findings that are warnings or worse.
     pub fn new(snapshot: &Snapshot) -> Self {
         let (limits, found) = (snapshot.limits, super::deployment(snapshot));
-        let mut named = Self { limits, found, sizes: None, workers: BTreeMap::new() };
+        let mut lists = snapshot.sources.iter().filter(|row| row.name.lists_workers()).peekable();
+        let unlisted = lists.peek().is_some() && lists.all(|row| row.state == SourceState::Down);
+        let unlisted = unlisted.then(|| snapshot.at.before(SILENT));
+        let mut named = Self { limits, found, sizes: None, workers: BTreeMap::new(), unlisted };
         let open = snapshot.findings.iter().filter(|row| row.resolved.is_none() && row.counts());
         for finding in open {
             // While a finding recovers its verdict is amber, and its evidence is from before the cure.
@@ -57,7 +66,11 @@ impl Named {
 
     /// Returns how a worker is doing: by the worst finding that names it, else by what is known of it.
     pub fn worker(&self, row: &WorkerRow) -> Verdict {
-        let own = worker(row, &self.limits, self.found);
+        let mut own = worker(row, &self.limits, self.found);
+        if own.state == State::Ok && self.unlisted.is_some_and(|since| row.last_event < Some(since))
+        {
+            own = verdict(State::Unknown, "not listed");
+        }
         let worst = self.findings(row).max_by_key(|(state, ..)| *state);
         match worst {
             Some((state, id, _)) if state >= own.state && !row.is_away() => verdict(state, id),
