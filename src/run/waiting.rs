@@ -69,7 +69,9 @@ impl Waiting {
         if let Some(row) = listed.filter(|row| !row.why.is_empty()) {
             self.once(&format!("{}: {}", row.name, row.why));
         }
-        let shown = listed.is_some_and(|row| !row.troubles.contains(&Trouble::PodsHidden));
+        // A list that failed is not an empty one.
+        let hides = [Trouble::PodsHidden, Trouble::PartlyUnanswered];
+        let shown = listed.is_some_and(|row| !row.troubles.iter().any(|it| hides.contains(it)));
         let (notes, empty) = {
             let seen = attach.wanted.borrow();
             (seen.notes.clone(), seen.empty.clone())

@@ -1,7 +1,7 @@
 //! The state of a deployment: one judgement for the screen's verdict and the exit code of `check`.
 
 use super::{CheckRow, CheckVerdict, FindingRow, Hole, Severity, Snapshot, SourceRow};
-use crate::domain::{SourceName, SourceState, Stake};
+use crate::domain::{SourceName, SourceState, Stake, Trouble};
 
 /// Stores that a router must have refused before that is a sign.
 const REFUSALS: u64 = 20;
@@ -113,11 +113,17 @@ impl Snapshot {
         down.find(is_asked)
     }
 
-    /// Returns a source that might tell what a check waits for, and is down: where kvtop may not read logs, no request will
-    /// ever be known.
+    /// Returns a source that might tell what a check waits for, and does not: where kvtop may not read logs, no request
+    /// will ever be known; where pods are not listed, nothing is.
     pub fn kept_from(&self) -> Option<&SourceRow> {
-        let mut down = self.sources.iter().filter(|row| row.state == SourceState::Down);
-        down.find(|row| row.name == SourceName::Logs)
+        let hides = [Trouble::PodsHidden, Trouble::PartlyUnanswered];
+        let keeps = |row: &&SourceRow| match row.name {
+            SourceName::Kubernetes => row.troubles.iter().any(|trouble| hides.contains(trouble)),
+            SourceName::Logs => row.state == SourceState::Down,
+            _ => false,
+        };
+        let kept = |name| self.sources.iter().filter(keeps).find(|row| row.name == name);
+        kept(SourceName::Kubernetes).or_else(|| kept(SourceName::Logs))
     }
 
     /// Returns the missing input to name first while the deployment's state is unknown.
