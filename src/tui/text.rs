@@ -340,6 +340,32 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_older_age_never_looks_younger() {
+        let seconds = |text: &str| -> u64 {
+            let unit = text.chars().last().unwrap();
+            let number: u64 = text.trim_end_matches(unit).parse().unwrap();
+            number
+                * [('s', 1), ('m', 60), ('h', 3_600), ('d', 86_400)]
+                    .iter()
+                    .find(|it| it.0 == unit)
+                    .unwrap()
+                    .1
+        };
+        let ages: Vec<String> = (2..400_000).map(|s| age(Duration::from_secs(s))).collect();
+
+        assert!(ages.iter().all(|age| age.len() <= 4));
+        assert!(ages.windows(2).all(|pair| seconds(&pair[0]) <= seconds(&pair[1])));
+        assert_eq!([96, 117].map(|at: usize| ages[at].clone()), ["98s", "2m"]);
+    }
+
+    #[test]
+    fn times_have_one_unit() {
+        assert_eq!(times([0.0071, 0.0786]), (["7.1".to_owned(), "79".to_owned()], "ms"));
+        assert_eq!(times([0.004, 0.13]), (["0.00".to_owned(), "0.13".to_owned()], "s"));
+        assert_eq!(times([12.3]), (["12".to_owned()], "s"));
+    }
+
+    #[test]
     fn a_count_of_a_whole_is_shown_whole_or_not_at_all() {
         let text = "engines cut 16: 480 of 480 stores arrived without blocks.";
         assert_eq!(cut_words(text, 22, "…"), "engines cut 16: …");

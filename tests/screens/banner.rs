@@ -268,3 +268,37 @@ fn sizes_that_differ_are_named_on_the_smallest_screens() {
     let row = screen.lines().find(|line| line.contains("KVT001")).unwrap();
     assert!(!row.contains('≠'), "{row}");
 }
+
+#[test]
+fn a_cure_says_what_users_feel_on_small_screens_and_not_only_what_is_better() {
+    let mut picture = findings::resolved();
+    let mut before = picture.felt;
+    (before.found, before.cached, before.first_token) = (Some(0.0), Some(0.85), Some([0.4, 0.82]));
+    picture.before = Some(before);
+    (picture.felt.found, picture.felt.cached, picture.felt.first_token) =
+        (Some(0.66), Some(0.83), Some([0.6, 2.96]));
+    let line = |size| {
+        let screen = draw(&mut shell(), &picture, size);
+        screen.lines().find(|line| line.contains("RESOLVED")).unwrap().to_owned()
+    };
+
+    let wide = line((120, 36));
+    assert!(wide.contains("TTFT p95 0.82 → 2.96 s") && wide.contains("85 → 83 %"), "{wide}");
+    let small = line((80, 24));
+    assert!(
+        small.contains("finds 0 → 66 %") && small.contains("TTFT p95 0.82 → 2.96 s"),
+        "{small}"
+    );
+}
+
+#[test]
+fn what_is_not_known_is_not_hidden_by_what_was_cured() {
+    let mut picture = findings::resolved();
+    assert!(draw(&mut shell(), &picture, (120, 36)).contains("RESOLVED"));
+
+    picture.coverage.rank_limit = Some(1);
+    let screen = draw(&mut shell(), &picture, (120, 36));
+    assert!(screen.contains("NOT KNOWN YET") && !screen.contains("RESOLVED"), "{screen}");
+    let wide = draw(&mut shell(), &picture, (200, 60));
+    assert!(wide.contains("last finding: KVT001"), "{wide}");
+}

@@ -120,6 +120,20 @@ fn workers_in_a_table_and_one_by_itself() {
     shown("worker_mismatch", Scenario::Mismatch, "2\n");
 }
 
+#[test]
+fn an_opened_worker_has_the_rows_of_a_small_screen_and_says_that_more_follow() {
+    let mut seat = Seat::of_scenario(Scenario::Mismatch, (80, 24));
+    seat.keys("2\n");
+    for row in std::sync::Arc::make_mut(&mut seat.picture.workers) {
+        row.pod = Some("decode-worker".repeat(8));
+    }
+
+    let screen = seat.screen();
+    let rows = screen.lines().filter(|line| line.starts_with('│')).count();
+    assert!(rows >= 8, "{screen}");
+    assert!(screen.contains(" more ▼"), "{screen}");
+}
+
 /// Of a cache that is too small, so that figures are known and some of them bad.
 #[test]
 fn the_memory_of_a_worker_is_beside_it_or_below_in_its_sheet() {
