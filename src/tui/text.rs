@@ -256,7 +256,7 @@ pub fn age(span: Duration) -> String {
         0 | 1 => String::from(JUST_NOW),
         s @ 2..=99 => format!("{s}s"),
         s @ 100..=5_969 => format!("{}m", (s + 30) / 60),
-        s @ 5_970..=358_199 => format!("{}h", (s + 1_800) / 3_600),
+        s @ 5_970..=343_799 => format!("{}h", (s + 1_800) / 3_600),
         s => format!("{}d", ((s + 43_200) / 86_400).min(999)),
     }
 }

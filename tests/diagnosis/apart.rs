@@ -409,7 +409,7 @@ fn the_other_way_to_cure_a_mismatch_is_followed_once_it_is_in_the_graph() {
     let sentence = fix.sentence.as_str();
     assert!(sentence.contains("--kv-block-size 16 on TRTLLMWorker. 0 of 3 pods"), "{sentence}");
     assert!(sentence.contains("Stop all of these before the first starts again"), "{sentence}");
-    assert!(sentence.contains("Restart the frontend with them"), "{sentence}");
+    assert!(sentence.contains("Restart the frontend too"), "{sentence}");
     let kubectl = fix.kubectl.as_deref().unwrap();
     assert!(!kubectl.contains("tokens_per_block"), "{kubectl}");
 }

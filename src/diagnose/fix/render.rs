@@ -209,9 +209,7 @@ fn applied(plan: &Plan, progress: &Progress, restart: Restart, over: bool) -> St
             names(&progress.waiting)
         );
         if frontends {
-            text.push_str(
-                " Restart the frontend with them, because its router keeps its block size.",
-            );
+            text.push_str(" Restart the frontend too, because its router keeps its block size.");
         }
         if progress.stage == RolloutStage::Applied && progress.applied.is_none() {
             text.push_str(

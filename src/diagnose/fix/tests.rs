@@ -332,7 +332,8 @@ fn pods_whose_arguments_differ_from_the_template_are_not_rolled_yet() {
     let shown = fix.render(&objects, &SizesInUse::default(), false);
 
     assert_eq!(shown.progress.unwrap().waiting.join(" "), "w-a");
-    let said = "Already set: --kv-block-size 32 on Worker. 1 of 2 pods run with it. Restart w-a.";
+    let said = "Already set: --kv-block-size 32 on Worker. 1 of 2 pods run with it. Restart w-a. Restart the frontend \
+                too, because its router keeps its block size.";
     assert_eq!(shown.sentence, said);
     let command = "kubectl -n serving delete pod w-a --ignore-not-found";
     assert_eq!(shown.kubectl.as_deref(), Some(command));
