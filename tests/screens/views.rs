@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use kvtop::domain::Timestamp;
+use kvtop::domain::{SourceName, SourceState, Timestamp};
 use kvtop::engine::Engine;
 use kvtop::frame::{Body, Frame, KubeChange, Origin};
 use kvtop::simulator::Scenario;
 use kvtop::snapshot::{DemoState, Feed, Snapshot};
+use kvtop::tui::judge::Named;
 use kvtop::tui::shell::Shell;
 
 use super::{draw, pictures, shell};
@@ -124,7 +125,7 @@ fn workers_in_a_table_and_one_by_itself() {
 fn an_opened_worker_has_the_rows_of_a_small_screen_and_says_that_more_follow() {
     let mut seat = Seat::of_scenario(Scenario::Mismatch, (80, 24));
     seat.keys("2\n");
-    for row in std::sync::Arc::make_mut(&mut seat.picture.workers) {
+    for row in Arc::make_mut(&mut seat.picture.workers) {
         row.pod = Some("decode-worker".repeat(8));
     }
 
@@ -132,6 +133,21 @@ fn an_opened_worker_has_the_rows_of_a_small_screen_and_says_that_more_follow() {
     let rows = screen.lines().filter(|line| line.starts_with('│')).count();
     assert!(rows >= 8, "{screen}");
     assert!(screen.contains(" more ▼"), "{screen}");
+}
+
+#[test]
+fn a_silent_worker_is_not_called_healthy_while_no_source_lists_workers() {
+    let mut picture = pictures::healthy();
+    let row = |picture: &Snapshot| Named::new(picture).worker(&picture.workers[0]).word;
+    let silent = picture.at.before(Duration::from_secs(13));
+    Arc::make_mut(&mut picture.workers)[0].last_event = Some(silent);
+    picture.sources[1].name = SourceName::Kubernetes;
+    assert_eq!(row(&picture), "ok");
+
+    picture.sources[1].state = SourceState::Down;
+    assert_eq!(row(&picture), "not listed");
+    // One that publishes is there.
+    assert_eq!(Named::new(&picture).worker(&picture.workers[1]).word, "ok");
 }
 
 /// Of a cache that is too small, so that figures are known and some of them bad.

@@ -96,8 +96,8 @@ impl Evidence {
         self.of_workers(&pool, &theirs.map(|(worker, _)| *worker).collect())
     }
 
-    /// Keeps what is of `pool`. What nobody says whose it is goes: costs, metrics, routers without a model or namespace.
-    /// Warnings stay, since they only ever speak against a finding here.
+    /// Keeps the evidence about `pool`. Costs, metrics, and routers without a model or namespace are left out, since they
+    /// may be about another. Warnings stay: here they can only speak against a finding.
     pub(in crate::diagnose) fn of_pool(&self, pool: &Pool) -> Self {
         self.of_workers(pool, self.pools().get(pool).unwrap_or(&BTreeSet::new()))
     }
