@@ -268,12 +268,32 @@ impl Fleet {
             let pod = record.and_then(|record| record.pod.as_ref());
             return pod.is_none_or(|pod| !self.foreign.pods.contains(pod));
         }
-        let home = record.and_then(|worker| worker.home.as_deref());
-        let home = home.and_then(|home| match home.strip_prefix(plane::SUBJECT_START) {
+        self.published_in(worker).is_some_and(|home| self.foreign.is_foreign(&home))
+    }
+
+    /// Returns the namespace under which the events of `worker` come.
+    fn published_in(&self, worker: WorkerId) -> Option<Home<'_>> {
+        let home = self.workers.worker(worker)?.home.as_deref()?;
+        match home.strip_prefix(plane::SUBJECT_START) {
             Some(name) => Some(Home::Named(decoded(name))),
             None => slugged(home),
-        });
-        home.is_some_and(|home| self.foreign.is_foreign(&home))
+        }
+    }
+
+    /// Returns the name of the namespace under which the events of `worker` come: one of `known` where it is spelled as
+    /// streams spell that, or else as it is spelled there.
+    pub(super) fn namespace_of_events(
+        &self,
+        worker: WorkerId,
+        known: &BTreeSet<Arc<str>>,
+    ) -> Option<Arc<str>> {
+        match self.published_in(worker)? {
+            Home::Named(name) => Some(wire::printable(&name, NAME_LIMIT).into()),
+            Home::Slug(slug) => {
+                let same = known.iter().find(|name| plane::slug(name) == slug);
+                Some(same.map_or_else(|| wire::printable(slug, NAME_LIMIT).into(), Arc::clone))
+            }
+        }
     }
 
     /// Returns how many workers of the deployments looked at are in discovery.

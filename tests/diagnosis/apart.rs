@@ -109,6 +109,18 @@ fn the_hits_of_one_namespace_do_not_hide_the_fault_of_another() {
     let finding = found(&salted, "KVT015").unwrap();
     let summary = finding.summary.as_str();
     assert!(summary.starts_with("Dynamo namespace dynamo: Router and workers"), "{summary}");
+
+    // Who comes later sees the same.
+    for (name, id) in
+        [("one_of_two_namespaces_unique", "KVT017"), ("one_of_two_namespaces_salted", "KVT015")]
+    {
+        let all = recorded(&format!("mixed/{name}"));
+        let span = all[all.len() - 1].at.since(all[0].at).as_secs();
+        for from in [1, span / 3, span / 2] {
+            let late = played(&attached(&all, from, span)).1;
+            assert_eq!(wrong(&late), [id], "{name} from {from}: {}", check::text(&late));
+        }
+    }
 }
 
 #[test]

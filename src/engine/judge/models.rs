@@ -52,12 +52,18 @@ impl Setup<'_> {
         set.collect::<BTreeSet<_>>().len()
     }
 
-    /// Returns the Dynamo namespaces of workers.
+    /// Returns the Dynamo namespaces of workers: as discovery, pods or graph deployments name them, or else as their events
+    /// do.
     pub(super) fn namespaces(&self) -> Vec<(WorkerId, Arc<str>)> {
         let ids: BTreeSet<WorkerId> =
             self.fleet.workers.ranks().iter().map(|record| record.rank.worker).collect();
-        let named = ids.into_iter().filter_map(|worker| {
-            Some((worker, self.dynamo_namespace(Some(worker), &Subject::Worker(worker))?))
+        let told = ids
+            .into_iter()
+            .map(|worker| (worker, self.dynamo_namespace(Some(worker), &Subject::Worker(worker))));
+        let told: Vec<_> = told.collect();
+        let known: BTreeSet<Arc<str>> = told.iter().filter_map(|(_, name)| name.clone()).collect();
+        let named = told.into_iter().filter_map(|(worker, name)| {
+            Some((worker, name.or_else(|| self.fleet.namespace_of_events(worker, &known))?))
         });
         named.collect()
     }
